@@ -1,0 +1,49 @@
+# Two commands do everything on a fresh machine with Python 3.11 or later, make and pip:
+#   make demo   installs, then simulates the paper's comparison and draws it
+#   make test   installs, then checks style, types and behaviour
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint types unit bench lock clean help
+
+help: ## What can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Bentham needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "Installing the locked dependencies into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(INSTALLED) ## Compare the policies on a bundled table of real scores; writes demo.png
+	@$(BIN)/bentham simulate oboe --holdout 8 --models 8 --studies 30 --devices 4 --repeat 5 \
+	  --policy mdmt --policy round-robin --policy random --policy oracle --plot demo.png
+
+test: lint types unit ## Style, types and all tests
+
+lint: $(INSTALLED)
+	@$(BIN)/ruff format --check --quiet . || { echo "Run: $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/ruff check --quiet .
+
+types: $(INSTALLED)
+	@$(BIN)/mypy
+
+unit: $(INSTALLED)
+	@$(BIN)/pytest -n auto
+
+bench: $(INSTALLED) ## Decision time at 100 x 100 and at 10,000 x 100, as JSON
+	@$(BIN)/bentham bench decisions --studies 100 --models 100 --json
+	@$(BIN)/bentham bench decisions --studies 10000 --models 100 --observations 100000 --json
+
+lock: ## Pin the newest versions that pyproject.toml allows (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header \
+	  --no-annotate --no-emit-index-url --upgrade --quiet -o requirements.lock
+
+clean: ## Remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,58 @@
+"""A decision: the arm picked for a free device, with the figures that justify it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+# A device is named by whoever owns it: a number in a simulation, a host in a cluster.
+DeviceName = str | int
+
+# How many arms that came next a decision names.
+RUNNERS_UP = 3
+
+
+class Reason(StrEnum):
+    """Who picked the arm."""
+
+    WARM_START = "warm-start"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """One study's weighted expected improvement from an arm: a term of Eq. (4)."""
+
+    study: str
+    expected_improvement: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerUp:
+    """An arm that was considered and came after; `value` is what the policy ranked by."""
+
+    study: str
+    dataset: str
+    model: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to run next on a device, for whom, and why.
+
+    `study` is on whose behalf the arm was picked: the lowest that lists it, unless the policy
+    picks the study first. `value` is what the policy ranked by (the EI rate for
+    `mdmt`), None for a warm start, whose runners-up are what the policy would have run instead.
+    """
+
+    trial: int
+    device: DeviceName
+    study: str
+    dataset: str
+    model: str
+    reason: Reason
+    value: float | None
+    cost: float
+    gains: tuple[Gain, ...]
+    expected_improvement: float
+    rate: float
+    runners_up: tuple[RunnerUp, ...]

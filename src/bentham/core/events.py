@@ -1,0 +1,135 @@
+"""What happens to a scheduler. Its state is a fold over these, and nothing else.
+
+Events are frozen and carry the time at which they happened; the core never asks for the time.
+A decision is itself an event (`TrialStarted`): recovery applies it and does not make it again.
+
+    trial:  TrialStarted -> running -> TrialCompleted | TrialFailed | TrialLost -> ended
+    arm:    untried -> running -> observed | failed | (lost) untried again, a few times
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bentham.core.decision import Decision, DeviceName, Gain, Reason, RunnerUp
+from bentham.core.problem import Study
+from bentham.errors import InvalidRecording
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAdded:
+    """A study asks to be served."""
+
+    time: float
+    study: Study
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRemoved:
+    """A study wants no more; what was learned on its dataset stays."""
+
+    time: float
+    study: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAdded:
+    """A device joins."""
+
+    time: float
+    device: DeviceName
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRemoved:
+    """An idle device leaves; a busy one loses its trial first."""
+
+    time: float
+    device: DeviceName
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStarted:
+    """A decision was made, and its trial runs."""
+
+    time: float
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCompleted:
+    """A trial ended with a score: its arm is observed."""
+
+    time: float
+    trial: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFailed:
+    """A trial ended without a score: its arm is given up."""
+
+    time: float
+    trial: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLost:
+    """A trial was never heard of again: its arm may be tried again, up to the attempts set."""
+
+    time: float
+    trial: int
+
+
+Event = (
+    StudyAdded
+    | StudyRemoved
+    | DeviceAdded
+    | DeviceRemoved
+    | TrialStarted
+    | TrialCompleted
+    | TrialFailed
+    | TrialLost
+)
+
+_KINDS: dict[str, Callable[..., Event]] = {
+    "study-added": StudyAdded,
+    "study-removed": StudyRemoved,
+    "device-added": DeviceAdded,
+    "device-removed": DeviceRemoved,
+    "trial-started": TrialStarted,
+    "trial-completed": TrialCompleted,
+    "trial-failed": TrialFailed,
+    "trial-lost": TrialLost,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """The event as plain data, fit for JSON; floats survive exactly."""
+    return {"event": _NAMES[type(event)], **asdict(event)}
+
+
+def event_from_dict(data: Mapping[str, Any]) -> Event:
+    """The event that `event_to_dict` gave as plain data."""
+    fields = dict(data)
+    kind = _KINDS.get(fields.pop("event", ""))
+    if kind is None:
+        raise InvalidRecording(f"unknown event {data.get('event')!r}; known: {', '.join(_KINDS)}")
+    try:
+        if kind is StudyAdded:
+            fields["study"] = Study(**fields["study"])
+        elif kind is TrialStarted:
+            fields["decision"] = _decision_from_dict(fields["decision"])
+        return kind(**fields)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidRecording(f"malformed {data.get('event')} event: {error}") from error
+
+
+def _decision_from_dict(data: Mapping[str, Any]) -> Decision:
+    fields = dict(data)
+    fields["reason"] = Reason(fields["reason"])
+    fields["gains"] = tuple(Gain(**gain) for gain in fields["gains"])
+    fields["runners_up"] = tuple(RunnerUp(**other) for other in fields["runners_up"])
+    return Decision(**fields)

@@ -1,0 +1,26 @@
+"""Policies by name."""
+
+from collections.abc import Callable
+
+from bentham.core.policies.base import Option, Policy, rank_within
+from bentham.core.policies.gp_ucb import GpUcb
+from bentham.core.policies.independent import RandomStudy, RoundRobin
+from bentham.core.policies.mdmt import Mdmt
+from bentham.errors import InvalidInput
+
+__all__ = ["POLICIES", "Option", "Policy", "make_policy", "rank_within"]
+
+# Each takes the seed; all but `random` are without chance.
+POLICIES: dict[str, Callable[[int], Policy]] = {
+    "mdmt": lambda seed: Mdmt(),  # noqa: ARG005
+    "round-robin": lambda seed: RoundRobin(),  # noqa: ARG005
+    "random": RandomStudy,
+    "gp-ucb": lambda seed: GpUcb(),  # noqa: ARG005
+}
+
+
+def make_policy(name: str, seed: int) -> Policy:
+    """A policy by its name."""
+    if name not in POLICIES:
+        raise InvalidInput(f"unknown policy {name!r}; choose one of {', '.join(POLICIES)}")
+    return POLICIES[name](seed)

@@ -1,0 +1,44 @@
+"""What a policy is: it ranks the arms that may be run next, best first."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bentham.core.blocks import Block, StudyState
+from bentham.core.state import State
+from bentham.core.validation import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An arm that may be run next, on whose behalf, and what the policy ranks it by."""
+
+    value: float
+    study: StudyState
+    column: int
+
+
+class Policy(Protocol):
+    """Chooses what to run next. It may remember what it computed, never what it decided."""
+
+    @property
+    def name(self) -> str:
+        """As it is called on the command line."""
+
+    def touch(self, block: Block) -> None:
+        """A block has changed: whatever was computed from it is stale."""
+
+    def rank(self, state: State, count: int) -> list[Option]:
+        """The first so many options, best first; none if nothing may be run.
+
+        Equal values rank by the lowest study, then the lowest model.
+        """
+
+
+def rank_within(study: StudyState, values: Vector, count: int) -> list[Option]:
+    """A study's candidates by value, highest first; `values` run along `study.columns`."""
+    open_places = np.flatnonzero(study.block.candidate[study.columns])
+    # Columns stand in model order and the sort is stable: ties go to the lowest model.
+    order = open_places[np.argsort(-values[open_places], kind="stable")[:count]]
+    return [Option(float(values[place]), study, int(study.columns[place])) for place in order]

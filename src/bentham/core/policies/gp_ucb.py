@@ -1,0 +1,74 @@
+"""The multi-tenant predecessor that the paper cites: ease.ml's greedy, cost-aware GP-UCB.
+
+Li, Zhong, Liu, Wu, Zhang: "Ease.ml: Towards Multi-tenant Resource Sharing for Machine Learning
+Workloads" (2018). For study i at its t-th decision, with L_i models of costs c(x) up to c*:
+
+    B(x) = mu(x) + sqrt(beta c* / c(x)) sigma(x),   beta = 2 log(pi^2 N L_i t^2 / (6 delta))
+
+The study of largest potential, max B(x) - incumbent (times its weight), is served with the model
+of largest B. What is dear has a narrower bound, so that cost counts only where there is doubt.
+Our reading: c* is the study's own highest cost, N the studies being served, delta 0.1.
+"""
+
+import math
+
+import numpy as np
+
+from bentham.core.blocks import Block, StudyState
+from bentham.core.policies.base import Option, rank_within
+from bentham.core.state import State
+from bentham.core.tournament import Tournament
+from bentham.core.validation import Vector
+
+DELTA = 0.1
+
+
+class GpUcb:
+    """The study by its largest potential, the model by its upper confidence bound per cost."""
+
+    name = "gp-ucb"
+
+    def __init__(self) -> None:
+        self._stale: dict[int, Block] = {}
+        self._blocks: dict[int, Block] = {}
+        self._entered: dict[int, set[int]] = {}
+        self._studies = 0
+        self._tournament: Tournament[tuple[float, int]] = Tournament()
+
+    def touch(self, block: Block) -> None:
+        """The potentials of the block's studies are no longer right."""
+        self._stale[block.order] = self._blocks[block.order] = block
+
+    def rank(self, state: State, count: int) -> list[Option]:
+        """The models of the study with the largest potential."""
+        if self._studies != len(state.studies):  # the bound's width depends on N
+            self._studies = len(state.studies)
+            self._stale.update(self._blocks)
+        for block in self._stale.values():
+            self._enter(block)
+        self._stale.clear()
+        best = self._tournament.smallest(1)
+        if not best:
+            return []
+        study = state.by_order[best[0][1]]
+        return rank_within(study, self._bounds(study), count)
+
+    def _enter(self, block: Block) -> None:
+        for order in self._entered.get(block.order, set()):
+            self._tournament.update(order, None)
+        self._entered[block.order] = {study.order for study in block.studies}
+        for study in block.studies:
+            if study.open_arms:
+                highest = float(self._bounds(study)[block.candidate[study.columns]].max())
+                potential = study.weight * (highest - study.incumbent)
+                self._tournament.update(study.order, (-potential, study.order))
+
+    def _bounds(self, study: StudyState) -> Vector:
+        posterior, columns = study.block.posterior, study.columns
+        decisions = len(columns) - study.open_arms + 1
+        beta = 2.0 * math.log(
+            math.pi**2 * self._studies * len(columns) * decisions**2 / (6.0 * DELTA)
+        )
+        width = np.sqrt(beta * study.costs.max() / study.costs * posterior.variance[columns])
+        bounds: Vector = posterior.mean[columns] + width
+        return bounds

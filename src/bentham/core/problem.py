@@ -1,0 +1,59 @@
+"""The problem: studies, the arms they list, what those cost and what each study weighs.
+
+    paper                        here
+    user i, its set L_i          a Study and its models
+    x in L                       an Arm: one model on one dataset, run at most once
+    c(x)                         Study.costs[model]; studies on one dataset agree on it
+    -                            Study.weight multiplies the study's EI (1 is the paper)
+    z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bentham.errors import InvalidInput
+
+
+class Arm(NamedTuple):
+    """One model on one dataset."""
+
+    dataset: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One dataset and the candidate models to choose among, each with its cost.
+
+    The dataset is the study's own name unless given: two studies that name the same dataset
+    share its arms, so that one trial serves both.
+    """
+
+    name: str
+    costs: Mapping[str, float]
+    dataset: str = ""
+    weight: float = 1.0
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise InvalidInput("a study has an empty name; give it one")
+        object.__setattr__(self, "dataset", self.dataset or self.name)
+        object.__setattr__(self, "costs", dict(self.costs))
+        if not self.costs:
+            raise InvalidInput(f"study {self.name!r} lists no models; give it at least one")
+        for model, cost in self.costs.items():
+            if not (math.isfinite(cost) and cost > 0):
+                raise InvalidInput(
+                    f"study {self.name!r}: the cost of model {model!r} is {cost}; "
+                    "a cost is a finite number above zero"
+                )
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise InvalidInput(
+                f"study {self.name!r}: the weight is {self.weight}; "
+                "a weight is a finite number above zero (1 is the paper's)"
+            )
+        if not math.isfinite(self.floor):
+            raise InvalidInput(f"study {self.name!r}: the floor is {self.floor}; make it finite")

@@ -1,0 +1,70 @@
+"""A tournament tree: the smallest of many keys, kept while keys change one at a time.
+
+Changing a key costs O(log n); reading the k smallest costs O(k log n), whatever n.
+"""
+
+import heapq
+from typing import Any, Generic, TypeVar
+
+Key = TypeVar("Key", bound=tuple[Any, ...])
+
+_NOBODY = -1
+
+
+class Tournament(Generic[Key]):
+    """Players are numbered from 0; each has a key or sits out. Keys must differ."""
+
+    def __init__(self) -> None:
+        self._capacity = 1
+        self._keys: list[Key | None] = [None]
+        self._winners = [_NOBODY, _NOBODY]
+
+    def update(self, player: int, key: Key | None) -> None:
+        """Give a player a key, or let it sit out."""
+        while player >= self._capacity:
+            self._grow()
+        self._keys[player] = key
+        node = self._capacity + player
+        self._winners[node] = _NOBODY if key is None else player
+        while node > 1:
+            node >>= 1
+            self._winners[node] = self._better(
+                self._winners[2 * node], self._winners[2 * node + 1]
+            )
+
+    def smallest(self, count: int) -> list[Key]:
+        """The smallest keys, best first."""
+        keys, winners = self._keys, self._winners
+        heap = [(keys[winners[1]], 1)] if winners[1] != _NOBODY else []
+        found = []
+        while heap and len(found) < count:
+            key, node = heapq.heappop(heap)
+            found.append(key)
+            # Whoever lost to this winner on its way up is next in line.
+            winner = winners[node]
+            while node < self._capacity:
+                node *= 2
+                if winners[node] != winner:
+                    node += 1
+                loser = winners[node ^ 1]
+                if loser != _NOBODY:
+                    heapq.heappush(heap, (keys[loser], node ^ 1))
+        return found
+
+    def _better(self, one: int, other: int) -> int:
+        if one == _NOBODY or other == _NOBODY:
+            return max(one, other)
+        first, second = self._keys[one], self._keys[other]
+        assert first is not None
+        assert second is not None
+        return one if first < second else other
+
+    def _grow(self) -> None:
+        self._keys += [None] * self._capacity
+        players = self._winners[self._capacity :] + [_NOBODY] * self._capacity
+        self._capacity *= 2
+        self._winners = [_NOBODY] * self._capacity + players
+        for node in range(self._capacity - 1, 0, -1):
+            self._winners[node] = self._better(
+                self._winners[2 * node], self._winners[2 * node + 1]
+            )

@@ -1,0 +1,33 @@
+"""What Bentham raises. Every message says what is wrong and what to do about it.
+
+BenthamError
+|- InvalidInput        a value was refused: nothing was changed
+|  |- InvalidPrior     a mean, covariance or similarity that is no Gaussian prior
+|  |- InvalidTable     a file of scores, costs or features that cannot be read
+|  `- InvalidRecording a file of events that cannot be read back
+`- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
+"""
+
+
+class BenthamError(Exception):
+    """Anything that Bentham refuses to do; its text is meant for the person who asked."""
+
+
+class InvalidInput(BenthamError, ValueError):
+    """A value that cannot be used."""
+
+
+class InvalidPrior(InvalidInput):
+    """A prior that is not a Gaussian: wrong shape, not symmetric, not PSD, not finite."""
+
+
+class InvalidTable(InvalidInput):
+    """A table that cannot be read: the text names file, row and remedy."""
+
+
+class InvalidRecording(InvalidInput):
+    """A recording of events that cannot be read back."""
+
+
+class IllegalEvent(BenthamError):
+    """An event that the current state does not allow."""
