@@ -1,0 +1,50 @@
+"""The core: prior -> posterior -> acquisition -> policy -> decision.
+
+No clock, no I/O, no threads, no global random state: events in, decisions out. Time enters only
+as a field of an event. Imports point inwards; nothing here knows of simulator, service or CLI.
+"""
+
+from bentham.core.bounds import RunBounds, bounds_of_run
+from bentham.core.decision import Decision, DeviceName, Gain, Reason, RunnerUp
+from bentham.core.events import Event, event_from_dict, event_to_dict
+from bentham.core.kernels import KERNELS
+from bentham.core.policies import POLICIES, Policy
+from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior, prior_from
+from bentham.core.problem import Arm, Study
+from bentham.core.regret import Regret, RegretMeter
+from bentham.core.replay import Difference, recover, verify
+from bentham.core.scheduler import Belief, Scheduler
+from bentham.core.sources import DEFAULT_JITTER, kernel_prior, sample_prior
+
+__all__ = [
+    "DEFAULT_JITTER",
+    "KERNELS",
+    "POLICIES",
+    "Arm",
+    "Belief",
+    "Decision",
+    "DeviceName",
+    "Difference",
+    "Event",
+    "Gain",
+    "JointPrior",
+    "Policy",
+    "Prior",
+    "ProductPrior",
+    "Reason",
+    "Regret",
+    "RegretMeter",
+    "RunBounds",
+    "RunnerUp",
+    "Scheduler",
+    "SharedPrior",
+    "Study",
+    "bounds_of_run",
+    "event_from_dict",
+    "event_to_dict",
+    "kernel_prior",
+    "prior_from",
+    "recover",
+    "sample_prior",
+    "verify",
+]

@@ -1,9 +1,9 @@
 """Expected improvement (Lemma 1).
 
-    symbol  meaning
-    u       (mu - incumbent) / sigma
-    tau(u)  u Phi(u) + phi(u), the integral of the normal distribution function up to u
-    EI      E[max(z - incumbent, 0)] = sigma tau(u); max(mu - incumbent, 0) where sigma = 0
+symbol  meaning
+u       (mu - incumbent) / sigma
+tau(u)  u Phi(u) + phi(u), the integral of the normal distribution function up to u
+EI      E[max(z - incumbent, 0)] = sigma tau(u); max(mu - incumbent, 0) where sigma = 0
 """
 
 import math

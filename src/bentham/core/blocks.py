@@ -1,11 +1,11 @@
 """The live part of a block: which of its arms are tried, what they scored, whom they would help.
 
-    name        shape        meaning
-    status      (arms,)      untried, running, observed or failed
-    cost        (arms,)      c(x); NaN where no study lists the arm
-    score       (arms,)      z(x) where observed, else NaN
-    candidate   (arms,)      listed by a study and untried: what may be picked
-    listing     (pairs,)     every (study, arm) pair of the block, study after study
+name        shape        meaning
+status      (arms,)      untried, running, observed or failed
+cost        (arms,)      c(x); NaN where no study lists the arm
+score       (arms,)      z(x) where observed, else NaN
+candidate   (arms,)      listed by a study and untried: what may be picked
+listing     (pairs,)     every (study, arm) pair of the block, study after study
 """
 
 from enum import IntEnum
@@ -99,6 +99,7 @@ class Block:
         self._observed: list[int] = []
         self._posterior: Posterior | None = None
         self._totals: Vector | None = None
+        self._gains: Vector = np.zeros(0)
         self._relist()
 
     @property
@@ -195,7 +196,8 @@ class Block:
         self._gains = weight * expected_improvement(
             mean[self._listing], sigma[self._listing], incumbent
         )
-        self._totals = np.bincount(self._listing, self._gains, minlength=self.prior.size)
+        totals = np.bincount(self._listing, self._gains, minlength=self.prior.size)
+        self._totals = totals.astype(np.float64)
 
     def _relist(self) -> None:
         columns = [study.columns for study in self.studies]
@@ -205,7 +207,6 @@ class Block:
         # The usual case, worth a short cut: one study, which lists every arm, in column order.
         sole = len(lengths) == 1 and lengths[0] == self.prior.size and self.prior.in_model_order
         self._sole = self.studies[0] if sole else None
-        self._gains: Vector = np.zeros(0)
         self._totals = None
         listed = np.zeros(self.prior.size, dtype=bool)
         listed[self._listing] = True

@@ -1,11 +1,11 @@
 """The problem: studies, the arms they list, what those cost and what each study weighs.
 
-    paper                        here
-    user i, its set L_i          a Study and its models
-    x in L                       an Arm: one model on one dataset, run at most once
-    c(x)                         Study.costs[model]; studies on one dataset agree on it
-    -                            Study.weight multiplies the study's EI (1 is the paper)
-    z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
+paper                        here
+user i, its set L_i          a Study and its models
+x in L                       an Arm: one model on one dataset, run at most once
+c(x)                         Study.costs[model]; studies on one dataset agree on it
+-                            Study.weight multiplies the study's EI (1 is the paper)
+z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
 """
 
 import math

@@ -34,7 +34,7 @@ from bentham.core.prior import Prior
 from bentham.core.problem import Study
 from bentham.core.state import State
 from bentham.core.warm_start import WarmStart
-from bentham.errors import InvalidInput
+from bentham.errors import IllegalEvent, InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Scheduler:
         state = self._state
         busy = state.device_trial(device)
         if busy is not None:
-            raise InvalidInput(f"device {device!r} runs trial {busy}; tell, fail or lose it first")
+            raise IllegalEvent(f"device {device!r} runs trial {busy}; tell, fail or lose it first")
         options = self._policy.rank(state, RUNNERS_UP + 1)
         planned = state.warm_queue.first()
         if planned is not None:

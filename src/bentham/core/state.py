@@ -78,7 +78,7 @@ class State:
 
     def model_name(self, block: Block, column: int) -> str:
         """The model of an arm."""
-        return self.prior.models[block.prior.model_rank[column]]
+        return self.prior.models[int(block.prior.model_rank[column])]
 
     def study(self, name: str) -> StudyState:
         """A study being served."""

@@ -16,27 +16,29 @@ class Tournament(Generic[Key]):
 
     def __init__(self) -> None:
         self._capacity = 1
-        self._keys: list[Key | None] = [None]
+        self._keys: dict[int, Key] = {}
         self._winners = [_NOBODY, _NOBODY]
 
     def update(self, player: int, key: Key | None) -> None:
         """Give a player a key, or let it sit out."""
         while player >= self._capacity:
             self._grow()
-        self._keys[player] = key
         node = self._capacity + player
-        self._winners[node] = _NOBODY if key is None else player
+        if key is None:
+            self._winners[node] = _NOBODY
+            self._keys.pop(player, None)
+        else:
+            self._winners[node] = player
+            self._keys[player] = key
         while node > 1:
             node >>= 1
-            self._winners[node] = self._better(
-                self._winners[2 * node], self._winners[2 * node + 1]
-            )
+            self._winners[node] = self._better(self._winners[2 * node], self._winners[2 * node + 1])
 
     def smallest(self, count: int) -> list[Key]:
         """The smallest keys, best first."""
         keys, winners = self._keys, self._winners
         heap = [(keys[winners[1]], 1)] if winners[1] != _NOBODY else []
-        found = []
+        found: list[Key] = []
         while heap and len(found) < count:
             key, node = heapq.heappop(heap)
             found.append(key)
@@ -54,17 +56,11 @@ class Tournament(Generic[Key]):
     def _better(self, one: int, other: int) -> int:
         if one == _NOBODY or other == _NOBODY:
             return max(one, other)
-        first, second = self._keys[one], self._keys[other]
-        assert first is not None
-        assert second is not None
-        return one if first < second else other
+        return one if self._keys[one] < self._keys[other] else other
 
     def _grow(self) -> None:
-        self._keys += [None] * self._capacity
         players = self._winners[self._capacity :] + [_NOBODY] * self._capacity
         self._capacity *= 2
         self._winners = [_NOBODY] * self._capacity + players
         for node in range(self._capacity - 1, 0, -1):
-            self._winners[node] = self._better(
-                self._winners[2 * node], self._winners[2 * node + 1]
-            )
+            self._winners[node] = self._better(self._winners[2 * node], self._winners[2 * node + 1])

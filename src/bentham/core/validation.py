@@ -65,7 +65,7 @@ def checked_jitter(jitter: float) -> float:
 
 def _refuse_asymmetric(matrix: Matrix, names: Sequence[object], what: str, scale: float) -> None:
     gap = np.abs(matrix - matrix.T)
-    row, column = np.unravel_index(int(gap.argmax()), gap.shape)
+    row, column = divmod(int(gap.argmax()), len(gap))
     if gap[row, column] > RELATIVE_TOLERANCE * scale:
         raise InvalidPrior(
             f"{what} is not symmetric: [{row}, {column}] is {matrix[row, column]:g} but "
@@ -85,7 +85,7 @@ def _refuse_indefinite(matrix: Matrix, names: Sequence[object], what: str, scale
         )
     bound = np.sqrt(np.outer(np.maximum(diagonal, 0), np.maximum(diagonal, 0)))
     excess = np.abs(matrix) - bound
-    row, column = np.unravel_index(int(excess.argmax()), excess.shape)
+    row, column = divmod(int(excess.argmax()), len(excess))
     if excess[row, column] > tolerance:
         raise InvalidPrior(
             f"{what}[{row}, {column}] is {matrix[row, column]:g} ({names[row]!r}, "

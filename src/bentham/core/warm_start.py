@@ -1,9 +1,9 @@
 """What every study runs first, before the policy chooses.
 
-    fastest:k  every study's fastest model in study order, then every study's second fastest, ...
-               (the protocol of Section 6 is fastest:2)
-    mean       every study's arm of highest prior mean (Alg. 1 lines 1-2)
-    none       the policy chooses from the first trial on
+fastest:k  every study's fastest model in study order, then every study's second fastest, ...
+           (the protocol of Section 6 is fastest:2)
+mean       every study's arm of highest prior mean (Alg. 1 lines 1-2)
+none       the policy chooses from the first trial on
 """
 
 import heapq
@@ -44,10 +44,7 @@ class WarmStart:
         """The arms that the study begins with; ties go to the lowest model."""
         if self.name == "none":
             return []
-        if self.name == "mean":
-            keys = -study.block.prior.mean[study.columns]
-        else:
-            keys = study.costs
+        keys = -study.block.prior.mean[study.columns] if self.name == "mean" else study.costs
         chosen = study.columns[np.argsort(keys, kind="stable")[: self.rounds]]
         return [(turn, study.order, int(column)) for turn, column in enumerate(chosen)]
 

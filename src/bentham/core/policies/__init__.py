@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 from bentham.core.policies.base import Option, Policy, rank_within
 from bentham.core.policies.gp_ucb import GpUcb
+from bentham.core.policies.highest_rate import HighestRate
 from bentham.core.policies.independent import RandomStudy, RoundRobin
 from bentham.core.policies.mdmt import Mdmt
 from bentham.errors import InvalidInput
 
-__all__ = ["POLICIES", "Option", "Policy", "make_policy", "rank_within"]
+__all__ = ["POLICIES", "HighestRate", "Option", "Policy", "make_policy", "rank_within"]
 
 # Each takes the seed; all but `random` are without chance.
 POLICIES: dict[str, Callable[[int], Policy]] = {

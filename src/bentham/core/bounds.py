@@ -1,0 +1,135 @@
+"""The regret bounds of Section 5 and App. C, for a finished run.
+
+    symbol    meaning
+    R         the smallest with |z(x) - mu_t(x)| <= R sigma_t(x) for all arms and times
+    C_R       bounds |z(x)| and every study's gap to its best
+    sigma^    sigma_t(x) of a tested arm at the time its trial began
+    lemma     (tau(R) N (R+1) / (tau(-R) M) sum sigma^ + C_R + tau(R)/tau(-R) N C_R) sum c(x_i*)
+    theorem   (MIU(T, K) + M) N^2 / M * mean c(x_i*), which holds up to an unstated constant
+
+Both suppose that every trial was chosen by the EI rate (no warm start), equal weights, and
+sigma(x) <= 1. `assumed` says whether the last holds and R is finite.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bentham.core.acquisition import tau
+from bentham.core.blocks import Block
+from bentham.core.events import DeviceAdded, Event, StudyAdded, TrialCompleted, TrialStarted
+from bentham.core.prior import Prior
+from bentham.core.problem import Arm, Study
+from bentham.core.state import State
+from bentham.core.theory import Bounds, miu_scores, miu_scores_of_blocks, miu_total
+from bentham.core.validation import Vector
+from bentham.core.warm_start import WarmStart
+
+# A known score may miss its posterior mean by this much of rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class RunBounds:
+    """What the paper guarantees for a run, and what went into it."""
+
+    lemma: float
+    theorem: Bounds
+    radius: float
+    score_bound: float
+    uncertainty: float
+    miu: Bounds
+    assumed: bool
+
+
+def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Event]) -> RunBounds:
+    """Go through a run's events again and evaluate both bounds; `scores` are the true ones."""
+    state = State(prior, WarmStart.parse("none"), attempts=1 << 30)
+    studies: list[Study] = []
+    blocks: dict[int, Block] = {}
+    truths: dict[int, Vector] = {}
+    devices = tested = 0
+    uncertainty = radius = 0.0
+    for event in events:
+        if isinstance(event, TrialStarted):
+            block, column = _arm(state, event)
+            uncertainty += float(np.sqrt(block.posterior.variance[column]))
+            tested += 1
+        touched = state.apply(event)
+        if isinstance(event, DeviceAdded):
+            devices += 1
+        elif isinstance(event, StudyAdded) and touched is not None:
+            studies.append(event.study)
+            blocks[touched.order] = touched
+            truth = truths.setdefault(touched.order, np.full(touched.prior.size, np.nan))
+            columns = prior.columns(event.study.dataset)
+            for model in event.study.costs:
+                truth[columns[model]] = scores[Arm(event.study.dataset, model)]
+        if isinstance(event, StudyAdded | TrialCompleted) and touched is not None:
+            radius = max(radius, _radius(touched, truths[touched.order]))
+    return _evaluate(studies, scores, list(blocks.values()), devices, tested, uncertainty, radius)
+
+
+def _evaluate(
+    studies: Sequence[Study],
+    scores: Mapping[Arm, float],
+    blocks: Sequence[Block],
+    devices: int,
+    tested: int,
+    uncertainty: float,
+    radius: float,
+) -> RunBounds:
+    best_costs, score_bound = 0.0, 0.0
+    for study in studies:
+        known = {model: scores[Arm(study.dataset, model)] for model in study.costs}
+        best = max(known, key=known.__getitem__)
+        best_costs += study.costs[best]
+        gap = known[best] - min(study.floor, *known.values())
+        score_bound = max(score_bound, gap, *(abs(score) for score in known.values()))
+    number = len(studies)
+    ratio = _ratio(radius)
+    spread = ratio * number * (radius + 1.0) / devices * uncertainty
+    lemma = (spread + score_bound + ratio * number * score_bound) * best_costs
+    miu = _miu(blocks, tested)
+    factor = number**2 / devices * (best_costs / number)
+    theorem = Bounds((miu.lower + devices) * factor, (miu.upper + devices) * factor)
+    deviation = max(float(np.sqrt(block.prior.variance.max())) for block in blocks)
+    assumed = deviation <= 1.0 and bool(np.isfinite(radius))
+    return RunBounds(lemma, theorem, radius, score_bound, uncertainty, miu, assumed)
+
+
+def _ratio(radius: float) -> float:
+    if not np.isfinite(radius):
+        return float("inf")
+    above, below = (float(tau(np.array(value))) for value in (radius, -radius))
+    return above / below if below > 0.0 else float("inf")
+
+
+def _arm(state: State, event: TrialStarted) -> tuple[Block, int]:
+    study = state.study(event.decision.study)
+    return study.block, state.prior.columns(study.dataset)[event.decision.model]
+
+
+def _radius(block: Block, truth: Vector) -> float:
+    miss = np.abs(truth - block.posterior.mean)
+    sigma = np.sqrt(block.posterior.variance)
+    doubtful = np.isfinite(truth) & (sigma > 0.0)
+    known = np.isfinite(truth) & (sigma <= 0.0)
+    if np.any(miss[known] > _ROUNDING * (1.0 + np.abs(truth[known]))):
+        return float("inf")
+    return float((miss[doubtful] / sigma[doubtful]).max(initial=0.0))
+
+
+def _miu(blocks: Sequence[Block], tested: int) -> Bounds:
+    scores: dict[int, list[Bounds]] = {}
+    times: dict[int, int] = {}
+    for block in blocks:
+        key = id(block.prior)  # blocks of a shared prior hold the very same one
+        times[key] = times.get(key, 0) + 1
+        if key not in scores:
+            scores[key] = miu_scores(
+                np.array([block.prior.row(i) for i in range(block.prior.size)])
+            )
+    combined = miu_scores_of_blocks([(scores[key], times[key]) for key in scores], tested)
+    return miu_total(combined, tested)

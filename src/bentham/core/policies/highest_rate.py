@@ -1,0 +1,58 @@
+"""The arm of highest gain per unit of cost, over all studies, whatever the gain is.
+
+Each block enters its best few arms in a tournament; a decision looks anew at touched blocks only.
+"""
+
+import numpy as np
+
+from bentham.core.blocks import Block
+from bentham.core.policies.base import Option
+from bentham.core.state import State
+from bentham.core.tournament import Tournament
+from bentham.core.validation import Vector
+
+# (minus the rate, the lowest study that lists the arm, the model's rank, the arm's column):
+# smaller is better, so that ties go to the lowest study, then the lowest model.
+Entry = tuple[float, int, int, int]
+
+
+class HighestRate:
+    """Ranks every arm that may be run by `gains` per cost."""
+
+    def __init__(self) -> None:
+        self._stale: dict[int, Block] = {}
+        self._tournament: Tournament[tuple[Entry, ...]] = Tournament()
+
+    def gains(self, state: State, block: Block) -> Vector:
+        """What each arm of the block would add, summed over the studies that list it."""
+        raise NotImplementedError
+
+    def touch(self, block: Block) -> None:
+        """The block's entries are no longer right."""
+        self._stale[block.order] = block
+
+    def rank(self, state: State, count: int) -> list[Option]:
+        """The arms of highest rate: the best few lie among the best few blocks."""
+        for order, block in self._stale.items():
+            entries = _entries(block, self.gains(state, block), count)
+            self._tournament.update(order, entries)
+        self._stale.clear()
+        best = self._tournament.smallest(count)
+        first = sorted(entry for entries in best for entry in entries)[:count]
+        return [Option(-loss, state.by_order[study], column) for loss, study, _, column in first]
+
+
+def _entries(block: Block, gains: Vector, count: int) -> tuple[Entry, ...] | None:
+    losses = np.where(block.candidate, -gains / block.cost, np.inf)
+    if len(block.studies) == 1 and block.prior.in_model_order:  # a stable sort is enough
+        chosen = losses.argsort(kind="stable")[:count]
+    else:
+        chosen = np.lexsort((block.prior.model_rank, block.first_study, losses))[:count]
+    entries = zip(
+        losses[chosen].tolist(),
+        block.first_study[chosen].tolist(),
+        block.prior.model_rank[chosen].tolist(),
+        chosen.tolist(),
+        strict=True,
+    )
+    return tuple(entry for entry in entries if entry[0] < np.inf) or None

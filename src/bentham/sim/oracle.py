@@ -1,0 +1,47 @@
+"""The oracle: knows every score, and so has the least regret to be hoped for. Simulation only."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bentham.core import Arm
+from bentham.core.blocks import Block, Status, StudyState
+from bentham.core.policies import HighestRate
+from bentham.core.state import State
+from bentham.core.validation import Vector
+
+
+class Oracle(HighestRate):
+    """Runs the arm of highest true gain per cost; a study whose best arm is running waits.
+
+    An arm's true gain is what it would add to the incumbents of the studies that list it, times
+    their weights. Once nobody has anything to gain, what is left is run in order.
+    """
+
+    name = "oracle"
+
+    def __init__(self, truth: Mapping[Arm, float]):
+        super().__init__()
+        self._truth = truth
+        self._scores: dict[int, Vector] = {}
+
+    def gains(self, state: State, block: Block) -> Vector:
+        """What each arm would add if it ended now."""
+        gains = np.zeros(block.prior.size)
+        for study in block.studies:
+            scores = self._known(state, study)
+            best = study.columns[scores == scores.max()]
+            if not np.any(block.status[best] == Status.RUNNING):
+                improvement = np.maximum(scores - study.incumbent, 0.0)
+                gains[study.columns] += study.weight * improvement
+        return gains
+
+    def _known(self, state: State, study: StudyState) -> Vector:
+        if study.order not in self._scores:
+            self._scores[study.order] = np.array(
+                [
+                    self._truth[Arm(study.dataset, state.model_name(study.block, column))]
+                    for column in study.columns
+                ]
+            )
+        return self._scores[study.order]

@@ -1,0 +1,79 @@
+"""A table: the score and cost of every model on every study, for simulation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bentham.core import Arm, Study
+from bentham.core.validation import Matrix
+from bentham.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Scores and costs, studies by models, NaN where a study does not list a model.
+
+    Every study has a dataset of its own. `features`, where known, has one row per model.
+    """
+
+    name: str
+    studies: tuple[str, ...]
+    models: tuple[str, ...]
+    scores: Matrix
+    costs: Matrix
+    features: Matrix | None = None
+
+    def only(self, studies: Sequence[int]) -> "Table":
+        """The table of some of the studies, by their places."""
+        chosen = list(studies)
+        return replace(
+            self,
+            studies=tuple(self.studies[study] for study in chosen),
+            scores=self.scores[chosen],
+            costs=self.costs[chosen],
+        )
+
+    def specs(self, floor: float = 0.0) -> list[Study]:
+        """The studies as a scheduler takes them."""
+        return [
+            Study(
+                name,
+                {
+                    model: float(cost)
+                    for model, cost in zip(self.models, costs, strict=True)
+                    if np.isfinite(cost)
+                },
+                floor=floor,
+            )
+            for name, costs in zip(self.studies, self.costs, strict=True)
+        ]
+
+    def truth(self) -> dict[Arm, float]:
+        """The score of every arm."""
+        return {
+            Arm(study, model): float(score)
+            for study, scores in zip(self.studies, self.scores, strict=True)
+            for model, score in zip(self.models, scores, strict=True)
+            if np.isfinite(score)
+        }
+
+    def split(self, history: int, seed: int) -> tuple["Table", "Table"]:
+        """(history, served): so many complete studies drawn at random, and all the others."""
+        complete = np.flatnonzero(np.isfinite(self.scores).all(axis=1))
+        if history >= len(self.studies):
+            raise InvalidInput(
+                f"cannot hold out {history} of the {len(self.studies)} studies of {self.name}: "
+                "none would be left to serve; hold out fewer, or pass --history"
+            )
+        if history > len(complete):
+            raise InvalidInput(
+                f"cannot hold out {history} studies of {self.name}: only {len(complete)} list "
+                "every model; hold out fewer, or pass --history"
+            )
+        # Raw bits of a fixed stream: the same draw with every version of numpy.
+        bits = np.random.PCG64(np.random.SeedSequence([seed, len(self.studies)]))
+        keys = bits.random_raw(len(complete))
+        drawn = set(complete[np.argsort(keys, kind="stable")[:history]].tolist())
+        served = [study for study in range(len(self.studies)) if study not in drawn]
+        return self.only(sorted(drawn)), self.only(served)
