@@ -22,7 +22,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(INSTALLED) ## Compare the policies on a bundled table of real scores; writes demo.png
-	@$(BIN)/bentham simulate oboe --holdout 8 --models 8 --studies 30 --devices 4 --repeat 5 \
+	@$(BIN)/bentham simulate oboe:8 --devices 4 --repeat 3 \
 	  --policy mdmt --policy round-robin --policy random --policy oracle --plot demo.png
 
 test: lint types unit ## Style, types and all tests

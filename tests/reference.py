@@ -6,6 +6,7 @@ rules: excluded is what was selected before; ties go to the lowest study, then t
 completions at one instant are observed in start order before any decision at that instant.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -112,6 +113,6 @@ def run(
     for i in range(studies):
         best = float(scores[i].max())
         steps = [*incumbents[i], (now, 0.0)]
-        for (start, value), (stop, _) in zip(steps, steps[1:], strict=False):
+        for (start, value), (stop, _) in itertools.pairwise(steps):
             regret += (best - value) * (stop - start)
     return {"trials": trials, "regret": regret, "end_time": now}

@@ -1,0 +1,79 @@
+"""A comparison of policies as a table for people, 80 columns wide."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as Grid
+
+from bentham.sim.experiment import LEVELS, Outcome
+
+
+def print_comparison(outcomes: Sequence[Outcome]) -> None:
+    """One row per policy: regret, and when the mean regret fell to each level."""
+    by_policy: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        by_policy.setdefault(outcome.policy, []).append(outcome)
+    first = next(iter(by_policy.values()))
+    repeats = len(first)
+    grid = Grid(title=_title(first[0], repeats), title_justify="left", title_style="")
+    grid.add_column("policy", no_wrap=True)
+    grid.add_column("regret", justify="right", no_wrap=True)
+    if len(by_policy) > 1:
+        grid.add_column("ratio", justify="right", no_wrap=True)
+    for level in LEVELS:
+        grid.add_column(f"to {level:g}", justify="right", no_wrap=True)
+    grid.add_column("end", justify="right", no_wrap=True)
+    baseline = _regrets(first)
+    for name, runs in by_policy.items():
+        regrets = _regrets(runs)
+        cells = [name, _spread(regrets)]
+        if len(by_policy) > 1:
+            # Seed by seed, since every policy was given the same history.
+            cells.append(_number(float(np.mean(regrets / baseline))))
+        cells += [_times([run.time_to()[str(level)] for run in runs]) for level in LEVELS]
+        cells.append(_number(float(np.mean([run.run.regret.end_time for run in runs]))))
+        grid.add_row(*cells)
+    console = Console()
+    console.print(grid)
+    console.print(
+        "[dim]regret: cumulative, summed over studies; to x: when the mean regret fell to x[/]",
+        highlight=False,
+    )
+
+
+def _title(outcome: Outcome, repeats: int) -> str:
+    experiment = outcome.experiment
+    runs = f", mean of {repeats} runs" if repeats > 1 else ""
+    return (
+        f"{experiment.table.name}: {len(outcome.served.studies)} studies x "
+        f"{len(outcome.served.models)} models, {experiment.devices} "
+        f"device{'s' if experiment.devices > 1 else ''}, prior {experiment.prior} of "
+        f"{len(outcome.history.studies)}{runs}"
+    )
+
+
+def _regrets(runs: Sequence[Outcome]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([run.run.regret.cumulative for run in runs])
+
+
+def _spread(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+    if len(values) == 1:
+        return _number(float(values[0]))
+    return f"{_number(float(values.mean()))} ±{_number(float(values.std(ddof=1)))}"
+
+
+def _times(times: Sequence[float | None]) -> str:
+    reached = [time for time in times if time is not None]
+    if len(reached) == len(times):
+        return _number(float(np.mean(reached)))
+    return "never" if not reached else f"in {len(reached)}/{len(times)}"
+
+
+def _number(value: float) -> str:
+    """Three to five significant digits, never wider than nine characters."""
+    if value == 0.0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e6:
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:.2e}"

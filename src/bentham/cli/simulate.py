@@ -1,0 +1,175 @@
+"""`bentham simulate`: serve a table's studies in virtual time and report the regret."""
+
+import json
+import math
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from bentham.cli.progress import progress_bar
+from bentham.cli.report import print_comparison
+from bentham.errors import InvalidInput
+from bentham.sim import POLICY_NAMES, Disturbances, write_recording
+from bentham.sim.experiment import Experiment, Outcome, run_experiment
+from bentham.tables import load_table, read_features
+
+PolicyName = StrEnum("PolicyName", {name: name for name in POLICY_NAMES})  # type: ignore[misc]
+
+
+def simulate(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV file with the columns study,model,score,cost (a missing row: the study "
+            "does not list that model), or a bundled table: [bold]synthetic[/] (50 studies x 50 "
+            "models; synthetic:SEED for another draw), [bold]oboe[/] (418 x 219, really trained; "
+            "oboe:8 for 8 of its models)."
+        ),
+    ],
+    history: Annotated[
+        str | None,
+        typer.Option(help="A table of past studies that sets the prior.", metavar="TABLE"),
+    ] = None,
+    holdout: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Without --history: draw this many studies of TABLE as history and serve the "
+            "rest.  [dim]\\[default: 8][/]",
+        ),
+    ] = None,
+    policy: Annotated[
+        list[PolicyName] | None,
+        typer.Option(
+            help="Who chooses; give several to compare.  [dim]\\[default: mdmt][/]",
+            show_default=False,
+        ),
+    ] = None,
+    prior: Annotated[
+        str,
+        typer.Option(
+            help="What is believed at first: sample (mean and covariance of the history), kernel "
+            "or kernel:NAME (matern12, matern32, matern52, rbf; needs features), or a .json file."
+        ),
+    ] = "sample",
+    jitter: Annotated[
+        float, typer.Option(min=0.0, help="Added to the diagonal of the prior covariance.")
+    ] = 1e-6,
+    features: Annotated[
+        Path | None,
+        typer.Option(help="A CSV with the column model and numeric columns, for --prior kernel."),
+    ] = None,
+    length_scale: Annotated[
+        float | None,
+        typer.Option(help="For --prior kernel; without it, the likeliest.", show_default=False),
+    ] = None,
+    devices: Annotated[int, typer.Option(min=1, help="How many devices there are.")] = 4,
+    warm_start: Annotated[
+        str,
+        typer.Option(
+            help="What every study runs first: fastest:k, mean (highest prior mean) or none."
+        ),
+    ] = "fastest:2",
+    floor: Annotated[float, typer.Option(help="A study's incumbent before its first score.")] = 0.0,
+    until: Annotated[
+        float | None, typer.Option(help="Stop at this time.", min=0.0, show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the history and all chance.")] = 0,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Runs per policy, with seeds SEED, SEED+1, ...")
+    ] = 1,
+    fail: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The chance that a trial fails.")
+    ] = 0.0,
+    lose: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="The chance that a trial's device dies under it."),
+    ] = 0.0,
+    repair: Annotated[
+        float, typer.Option(min=0.0, help="How long a device that died stays away.")
+    ] = 0.0,
+    cost_error: Annotated[
+        float,
+        typer.Option(min=1.0, help="Costs are misjudged by up to this factor, either way."),
+    ] = 1.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, or a list of them.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw regret over time (.png, .svg or .pdf).")
+    ] = None,
+    events: Annotated[
+        Path | None, typer.Option(help="Write the run's events, for [bold]bentham replay[/].")
+    ] = None,
+) -> None:
+    """Serve the studies of a table in virtual time, and report the regret.
+
+    Some studies set the prior, the others are served, as in the paper. For example:
+
+      bentham simulate oboe:8 --policy mdmt --policy round-robin --repeat 5 --plot regret.png
+    """
+    if history is not None and holdout is not None:
+        raise InvalidInput("--history and --holdout exclude each other; give one of them")
+    policies = [str(name) for name in dict.fromkeys(policy or [PolicyName("mdmt")])]
+    if events is not None and len(policies) * repeat > 1:
+        raise InvalidInput("--events records one run; give one policy and --repeat 1")
+    if plot is not None:
+        from bentham import plots  # matplotlib is slow to import: only for a plot
+
+        plots.check_format(plot)
+    if not math.isfinite(floor):
+        raise InvalidInput(f"--floor is {floor}; make it finite")
+    served = load_table(table)
+    experiment = Experiment(
+        table=served,
+        history=load_table(history) if history is not None else None,
+        holdout=8 if holdout is None else holdout,
+        prior=prior,
+        jitter=jitter,
+        features=None if features is None else read_features(features, served.models),
+        length_scale=length_scale,
+        devices=devices,
+        warm_start=warm_start,
+        floor=floor,
+        until=math.inf if until is None else until,
+        disturbances=Disturbances(fail, lose, repair, cost_error),
+    )
+    _warn_of_floor(experiment)
+    outcomes = _run_all(experiment, policies, [seed + turn for turn in range(repeat)])
+    if as_json:
+        summaries = [outcome.summary() for outcome in outcomes]
+        print(json.dumps(summaries[0] if len(summaries) == 1 else summaries, allow_nan=False))
+    else:
+        print_comparison(outcomes)
+    if events is not None:
+        write_recording(events, outcomes[0].recording())
+    if plot is not None:
+        plots.draw_regret(outcomes, plot)
+        if not as_json:
+            print(f"Regret over time: {plot}")
+
+
+def _run_all(experiment: Experiment, policies: list[str], seeds: list[int]) -> list[Outcome]:
+    _, served = experiment.split(seeds[0])
+    arms = int(np.isfinite(served.scores).sum())
+    outcomes = []
+    with progress_bar(arms * len(policies) * len(seeds)) as bar:
+        for name in policies:
+            for seed in seeds:
+                bar.describe(f"{name}, seed {seed}")
+                outcomes.append(run_experiment(experiment, name, seed, lambda _: bar.advance()))
+    return outcomes
+
+
+def _warn_of_floor(experiment: Experiment) -> None:
+    lowest = float(np.nanmin(experiment.table.scores))
+    if lowest < experiment.floor:
+        print(
+            f"bentham: warning: scores go down to {lowest:g}, below the floor of "
+            f"{experiment.floor:g} that studies start from; consider --floor {lowest:g}",
+            file=sys.stderr,
+        )

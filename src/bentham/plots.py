@@ -1,0 +1,103 @@
+"""Pictures of runs. One style: colours that the colour-blind tell apart, and dashes besides."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+from bentham.errors import InvalidInput
+from bentham.sim.experiment import Outcome
+
+FORMATS = (".png", ".svg", ".pdf")
+# Okabe and Ito's palette, with a dash pattern each, so that a grey print still tells.
+STYLES = (
+    ("#0072B2", "-"),
+    ("#D55E00", "--"),
+    ("#009E73", "-."),
+    ("#CC79A7", (0, (3, 1, 1, 1, 1, 1))),
+    ("#555555", ":"),
+)
+# Both axes are logarithmic, since regret falls by orders of magnitude over orders of magnitude of
+# time. The picture shows the regret between these shares of what it was at first.
+SHOWN_FROM, SHOWN_UNTIL = 0.9, 0.005
+POINTS = 600
+
+
+def check_format(path: Path) -> None:
+    """Refuse a file name that says no known format, before anything is run."""
+    if path.suffix.lower() not in FORMATS:
+        raise InvalidInput(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"{path}: there is no folder {path.parent}; make it first")
+
+
+def draw_regret(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Mean regret over time, a line per policy, with a one-sigma band over repeats."""
+    mpl.use("Agg")
+    from matplotlib import pyplot, ticker
+
+    by_policy: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        by_policy.setdefault(outcome.policy, []).append(outcome)
+    first_regret = max(outcome.run.regret.curve[0][1] for outcome in outcomes)
+    lowest = SHOWN_UNTIL * first_regret
+    times = np.geomspace(*_span(outcomes), POINTS)
+    figure, axes = pyplot.subplots(figsize=(7.0, 4.2), layout="constrained")
+    for (name, runs), (colour, dashes) in zip(by_policy.items(), STYLES, strict=False):
+        curves = np.array([_sampled(run, times) for run in runs])
+        mean = curves.mean(axis=0)
+        axes.plot(times, mean, color=colour, linestyle=dashes, linewidth=1.8, label=name)
+        if len(runs) > 1:
+            band = curves.std(axis=0, ddof=1)
+            low, high = np.maximum(mean - band, lowest / 10.0), mean + band
+            axes.fill_between(times, low, high, color=colour, alpha=0.15, linewidth=0)
+    experiment, first = outcomes[0].experiment, outcomes[0]
+    repeats = len(by_policy[first.policy])
+    bands = f", {repeats} runs, one-sigma bands" if repeats > 1 else ""
+    axes.set_title(
+        f"{experiment.table.name}: {len(first.served.studies)} studies, "
+        f"{len(first.served.models)} models, {experiment.devices} devices{bands}",
+        fontsize=10,
+        loc="left",
+    )
+    axes.set_xlabel("time (units of cost)")
+    axes.set_ylabel("instantaneous regret (mean over studies)")
+    axes.set_xscale("log")
+    axes.set_xlim(float(times[0]), float(times[-1]))
+    if lowest > 0.0:
+        axes.set_yscale("log")
+        axes.set_ylim(lowest, 1.2 * first_regret)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower left")
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        pyplot.close(figure)
+
+
+def _span(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+    """From where the regret begins to fall to where there is little left to see."""
+    starts, ends = [], []
+    for outcome in outcomes:
+        regret = outcome.run.regret
+        reached = regret.time_to(SHOWN_UNTIL * regret.curve[0][1])
+        ends.append(regret.end_time if reached is None else reached)
+        begun = regret.time_to(SHOWN_FROM * regret.curve[0][1])
+        starts += [begun] if begun else []
+    end = max(*ends, 1e-12)
+    return min([*starts, end / 2.0]), end
+
+
+def _sampled(
+    outcome: Outcome, times: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The step curve of a run at the given times."""
+    steps = np.array(outcome.run.regret.curve)
+    places = np.searchsorted(steps[:, 0], times, side="right") - 1
+    return np.asarray(steps[places, 1])

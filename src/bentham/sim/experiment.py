@@ -1,0 +1,166 @@
+"""The paper's protocol: some studies set the prior, the others are served (Section 6)."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bentham.core import DEFAULT_JITTER, Prior, kernel_prior, prior_from, sample_prior
+from bentham.core.validation import Matrix
+from bentham.errors import InvalidInput, InvalidPrior
+from bentham.sim.recording import Recording
+from bentham.sim.simulator import ORACLE, Disturbances, Run, simulate
+from bentham.tables import Table, complete_history, history_scores
+
+LEVELS = (0.1, 0.03, 0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Everything of a simulation but the policy and the seed.
+
+    `prior` is `sample`, `kernel`, `kernel:NAME` or the path of a prior in JSON (as `describe`
+    gives it). Without a `history` of its own, `holdout` studies of the table are drawn as one.
+    """
+
+    table: Table
+    history: Table | None = None
+    holdout: int = 8
+    prior: str = "sample"
+    jitter: float = DEFAULT_JITTER
+    features: Matrix | None = None
+    length_scale: float | None = None
+    devices: int = 4
+    warm_start: str = "fastest:2"
+    floor: float = 0.0
+    until: float = math.inf
+    disturbances: Disturbances = field(default_factory=Disturbances)
+
+    def split(self, seed: int) -> tuple[Table, Table]:
+        """(history, served) for a seed."""
+        if self.history is not None:
+            return self.history, self.table
+        return self.table.split(self.holdout, seed)
+
+    def make_prior(self, history: Table) -> Prior:
+        """The prior that a history gives."""
+        models = self.table.models
+        if self.prior == "sample":
+            return sample_prior(models, complete_history(history, models), self.jitter)
+        name, _, kernel = self.prior.partition(":")
+        if name == "kernel":
+            features = self.table.features if self.features is None else self.features
+            if features is None:
+                raise InvalidInput(
+                    f"the kernel prior needs features of the models of {self.table.name}; "
+                    "pass --features FILE, a CSV with a column model and numeric columns"
+                )
+            return kernel_prior(
+                models,
+                features,
+                history_scores(history, models),
+                kernel or "matern52",
+                self.length_scale,
+                self.jitter,
+            )
+        if self.prior.endswith(".json"):
+            return _read_prior(Path(self.prior))
+        raise InvalidInput(
+            f"unknown prior {self.prior!r}; choose sample, kernel, kernel:NAME or a .json file"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One run of an experiment, with what it takes to report and to replay it."""
+
+    experiment: Experiment
+    policy: str
+    seed: int
+    history: Table
+    served: Table
+    prior: Prior
+    run: Run
+
+    def time_to(self) -> dict[str, float | None]:
+        """When the mean regret fell to each level."""
+        return {str(level): self.run.regret.time_to(level) for level in LEVELS}
+
+    def recording(self) -> Recording:
+        """The run's events and settings."""
+        return Recording(
+            policy=self.policy,
+            warm_start=self.experiment.warm_start,
+            seed=self.seed,
+            prior=self.prior,
+            events=self.run.events,
+            truth=self.served.truth() if self.policy == ORACLE else None,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """The run as plain data, as `bentham simulate --json` prints it."""
+        experiment, regret = self.experiment, self.run.regret
+        return {
+            "table": experiment.table.name,
+            "policy": self.policy,
+            "prior": experiment.prior,
+            "jitter": experiment.jitter,
+            "devices": experiment.devices,
+            "seed": self.seed,
+            "warm_start": experiment.warm_start,
+            "floor": experiment.floor,
+            "studies": len(self.served.studies),
+            "models": len(self.served.models),
+            "history": list(self.history.studies),
+            "cumulative_regret": regret.cumulative,
+            "end_time": regret.end_time,
+            "time_to": self.time_to(),
+            "trials": [
+                {
+                    "study": trial.study,
+                    "model": trial.model,
+                    "device": trial.device,
+                    "start": trial.start,
+                    "end": trial.end,
+                    "score": trial.score,
+                    "outcome": trial.outcome,
+                }
+                for trial in self.run.trials
+            ],
+            "curve": [list(point) for point in regret.curve],
+        }
+
+
+def run_experiment(
+    experiment: Experiment,
+    policy: str,
+    seed: int,
+    progress: Callable[[int], None] | None = None,
+) -> Outcome:
+    """One run: draw the history, make the prior, serve the rest."""
+    history, served = experiment.split(seed)
+    prior = experiment.make_prior(history)
+    run = simulate(
+        served.specs(experiment.floor),
+        served.truth(),
+        prior,
+        policy,
+        devices=experiment.devices,
+        warm_start=experiment.warm_start,
+        until=experiment.until,
+        seed=seed,
+        disturbances=experiment.disturbances,
+        progress=progress,
+    )
+    return Outcome(experiment, policy, seed, history, served, prior, run)
+
+
+def _read_prior(path: Path) -> Prior:
+    try:
+        return prior_from(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InvalidPrior(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise InvalidPrior(f"{path}: not a prior in JSON ({error})") from None
