@@ -58,6 +58,7 @@ class Posterior:
         for start in range(0, self._count, chunk):
             rows = self._rows[start : min(start + chunk, self._count)]
             covariance -= np.add.reduce(rows * rows[:, column, np.newaxis], axis=0)
+        covariance[self.variance <= 0.0] = 0.0  # what is known varies with nothing
         return covariance
 
     def _append(self, row: Vector) -> None:
