@@ -90,13 +90,15 @@ def top_diagonal_bound(covariance: Matrix, tested: int) -> float:
 def _enumerated(covariance: Matrix) -> list[float]:
     size = len(covariance)
     resolution = RESOLUTION * np.diag(covariance)
+    # Judged along the best-conditioned chain: along others, rounding looks like doubt.
+    rank = int(np.count_nonzero(_widest_chain(covariance)))
     best = [0.0] * size
 
     def visit(conditional: Matrix, first: int, chosen: int) -> None:
         # `conditional` is the covariance given the chosen arms, all of them before `first`.
         doubt = _doubt(conditional, resolution)
         best[chosen] = max(best[chosen], float(np.sqrt(doubt.max())))
-        if chosen + 1 < size:
+        if chosen + 1 < rank:
             for arm in range(first, size):
                 if doubt[arm] > 0.0:  # else det K_S' = 0, and so for every larger set
                     visit(_given(conditional, arm), arm + 1, chosen + 1)

@@ -1,0 +1,418 @@
+"""One contract for every policy, and for each what makes it the policy it is."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from problems import Problem, random_problem
+from scipy.stats import norm
+
+from bentham.core import Arm, Decision, Event, Scheduler, SharedPrior, Study
+from bentham.core.decision import RUNNERS_UP, Reason
+from bentham.core.replay import recover, verify
+from bentham.sim import POLICY_NAMES, Oracle
+
+LAYOUTS = ("shared", "product", "joint")
+
+
+def scheduler_for(problem: Problem, policy: str, **options: Any) -> Scheduler:
+    chosen = Oracle(problem.truth) if policy == "oracle" else policy
+    return Scheduler(problem.prior, chosen, **options)
+
+
+def add_all(scheduler: Scheduler, problem: Problem, devices: int = 2) -> None:
+    for study in problem.studies:
+        scheduler.add_study(
+            study.name, study.costs, dataset=study.dataset, weight=study.weight, floor=study.floor
+        )
+    for device in range(devices):
+        scheduler.add_device(device)
+
+
+def drain(scheduler: Scheduler, problem: Problem, devices: int = 2) -> list[Decision]:
+    """Run everything, each device's trial ending before the next is asked for."""
+    decisions, running = [], {device: scheduler.ask(device) for device in range(devices)}
+    while any(running.values()):
+        for device, decision in running.items():
+            if decision is not None:
+                decisions.append(decision)
+                score = problem.truth[Arm(decision.dataset, decision.model)]
+                scheduler.tell(decision.trial, score)
+                running[device] = scheduler.ask(device)
+    return decisions
+
+
+@pytest.mark.parametrize("policy", POLICY_NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("warm_start", ["none", "mean", "fastest:2"])
+class TestContract:
+    def test_every_listed_arm_is_run_exactly_once(
+        self, policy: str, layout: str, warm_start: str
+    ) -> None:
+        for seed in range(5):
+            problem = random_problem(seed, layout)
+            scheduler = scheduler_for(problem, policy, warm_start=warm_start)
+            add_all(scheduler, problem)
+            run = [Arm(d.dataset, d.model) for d in drain(scheduler, problem)]
+            listed = {Arm(s.dataset, model) for s in problem.studies for model in s.costs}
+            assert len(run) == len(set(run))
+            assert set(run) == listed
+            for study in problem.studies:
+                best = max(problem.truth[Arm(study.dataset, model)] for model in study.costs)
+                incumbent = scheduler.incumbent(study.name)
+                assert incumbent is not None
+                assert incumbent[1] == best
+
+    def test_decisions_are_justified(self, policy: str, layout: str, warm_start: str) -> None:
+        problem = random_problem(7, layout)
+        scheduler = scheduler_for(problem, policy, warm_start=warm_start)
+        add_all(scheduler, problem)
+        for decision in drain(scheduler, problem):
+            arm = Arm(decision.dataset, decision.model)
+            listing = [
+                s for s in problem.studies if s.dataset == arm.dataset and arm.model in s.costs
+            ]
+            assert decision.cost == listing[0].costs[arm.model]
+            assert decision.study in {study.name for study in listing}
+            assert [gain.study for gain in decision.gains] == [study.name for study in listing]
+            total = sum(gain.expected_improvement for gain in decision.gains)
+            assert decision.expected_improvement == pytest.approx(total)
+            assert decision.rate == decision.expected_improvement / decision.cost
+            others = [Arm(r.dataset, r.model) for r in decision.runners_up]
+            assert arm not in others
+            assert len(others) == len(set(others)) <= RUNNERS_UP
+            values = [r.value for r in decision.runners_up]
+            assert values == sorted(values, reverse=True)
+            if decision.reason is Reason.POLICY:
+                assert decision.value is not None
+                assert all(value <= decision.value for value in values)
+            else:
+                assert warm_start != "none"
+                assert decision.value is None
+
+    def test_deciding_changes_nothing(self, policy: str, layout: str, warm_start: str) -> None:
+        problem = random_problem(11, layout)
+        asked, undisturbed = (
+            scheduler_for(problem, policy, warm_start=warm_start) for _ in range(2)
+        )
+        for scheduler in (asked, undisturbed):
+            add_all(scheduler, problem)
+        while True:
+            first = asked.decide(0)
+            assert asked.decide(0) == first
+            assert asked.decide(1) is not None or first is None
+            assert undisturbed.ask(0) == first == asked.ask(0)
+            if first is None:
+                break
+            for scheduler in (asked, undisturbed):
+                scheduler.tell(first.trial, problem.truth[Arm(first.dataset, first.model)])
+
+    def test_recovery_and_verification(self, policy: str, layout: str, warm_start: str) -> None:
+        problem = random_problem(13, layout)
+        events: list[Event] = []
+        original = scheduler_for(problem, policy, warm_start=warm_start, record=events.append)
+        add_all(original, problem)
+        for decision in [original.ask(0), original.ask(1)]:
+            assert decision is not None
+        original.lose(0)
+        original.fail(1, "out of memory")
+        for _ in range(3):
+            decision = original.ask(1)
+            assert decision is not None
+            original.tell(decision.trial, problem.truth[Arm(decision.dataset, decision.model)])
+        recovered = scheduler_for(problem, policy, warm_start=warm_start)
+        recover(recovered, events)  # applies decisions and makes none
+        assert recovered.decide(0) == original.decide(0)
+        assert verify(scheduler_for(problem, policy, warm_start=warm_start), events) == []
+
+
+class Comparison(RuleBasedStateMachine):
+    """Studies, devices and trials come and go; `mdmt` against a computation from scratch."""
+
+    layout = "shared"
+
+    @initialize(seed=st.integers(0, 10_000))
+    def start(self, seed: int) -> None:
+        self.problem = random_problem(seed, self.layout, studies=6, models=3)
+        self.events: list[Event] = []
+        self.scheduler = Scheduler(
+            self.problem.prior, warm_start="none", attempts=2, record=self.events.append
+        )
+        self.waiting = list(self.problem.studies)
+        self.served: list[Study] = []
+        self.devices: list[int] = []
+        self.running: dict[int, tuple[int, Arm]] = {}
+        self.observed: dict[Arm, float] = {}
+        self.order: list[Arm] = []
+        self.closed: set[Arm] = set()
+        self.lost: dict[Arm, int] = {}
+
+    @precondition(lambda self: self.waiting)
+    @rule()
+    def add_study(self) -> None:
+        study = self.waiting.pop(0)
+        self.scheduler.add_study(
+            study.name, study.costs, dataset=study.dataset, weight=study.weight, floor=study.floor
+        )
+        self.served.append(study)
+
+    @precondition(lambda self: self.served)
+    @rule(place=st.integers(0, 100))
+    def remove_study(self, place: int) -> None:
+        study = self.served.pop(place % len(self.served))
+        self.scheduler.remove_study(study.name)
+        self.waiting.append(study)  # it may come back later, as the youngest
+
+    @rule()
+    def add_device(self) -> None:
+        device = len(self.devices) + 100
+        while device in self.scheduler.devices:
+            device += 1
+        self.scheduler.add_device(device)
+        self.devices.append(device)
+
+    @precondition(lambda self: self.devices)
+    @rule(place=st.integers(0, 100))
+    def remove_device(self, place: int) -> None:
+        device = self.devices.pop(place % len(self.devices))
+        trial = self.scheduler.devices[device]
+        self.scheduler.remove_device(device)
+        if trial is not None:
+            self.note_loss(trial)
+
+    @precondition(lambda self: self.running)
+    @rule(place=st.integers(0, 100), outcome=st.sampled_from(["tell", "tell", "lose", "fail"]))
+    def end_trial(self, place: int, outcome: str) -> None:
+        trial = sorted(self.running)[place % len(self.running)]
+        _, arm = self.running[trial]
+        if outcome == "tell":
+            self.scheduler.tell(trial, self.problem.truth[arm])
+            self.observed[arm] = self.problem.truth[arm]
+            self.order.append(arm)
+            del self.running[trial]
+        elif outcome == "fail":
+            self.scheduler.fail(trial)
+            self.closed.add(arm)
+            del self.running[trial]
+        else:
+            self.scheduler.lose(trial)
+            self.note_loss(trial)
+
+    def note_loss(self, trial: int) -> None:
+        _, arm = self.running.pop(trial)
+        self.lost[arm] = self.lost.get(arm, 0) + 1
+        if self.lost[arm] >= 2:
+            self.closed.add(arm)
+
+    @precondition(lambda self: self.devices)
+    @rule(place=st.integers(0, 100))
+    def ask(self, place: int) -> None:
+        idle = [d for d in self.devices if self.scheduler.devices[d] is None]
+        if not idle:
+            return
+        device = idle[place % len(idle)]
+        rates = self.rates()
+        decision = self.scheduler.ask(device)
+        if not rates:
+            assert decision is None
+            return
+        assert decision is not None
+        arm = Arm(decision.dataset, decision.model)
+        best = max(rates.values())
+        assert rates[arm] == pytest.approx(best, rel=1e-7, abs=1e-12)
+        assert decision.rate == pytest.approx(rates[arm], rel=1e-7, abs=1e-12)
+        ranked = sorted(rates.values(), reverse=True)[1 : 1 + RUNNERS_UP]
+        assert [r.value for r in decision.runners_up] == pytest.approx(ranked, rel=1e-7, abs=1e-12)
+        self.running[decision.trial] = device, arm
+
+    def rates(self) -> dict[Arm, float]:
+        """Eq. 3 to 5 for every arm that may be run, from nothing."""
+        busy = {arm for _, arm in self.running.values()}
+        rates: dict[Arm, float] = {}
+        for study in self.served:
+            own = [self.observed[arm] for arm in self.order if self.lists(study, arm)]
+            incumbent = max(own, default=study.floor)
+            for model, cost in study.costs.items():
+                arm = Arm(study.dataset, model)
+                if arm in busy or arm in self.observed or arm in self.closed:
+                    continue
+                mean, sigma = self.belief(arm)
+                u = (mean - incumbent) / sigma
+                improvement = sigma * (u * norm.cdf(u) + norm.pdf(u))
+                rates[arm] = rates.get(arm, 0.0) + study.weight * improvement / cost
+        return rates
+
+    def lists(self, study: Study, arm: Arm) -> bool:
+        return study.dataset == arm.dataset and arm.model in study.costs
+
+    def belief(self, arm: Arm) -> tuple[float, float]:
+        mean, covariance = self.dense(arm)
+        prior = self.problem.prior
+        key = prior.block_key(arm.dataset)
+        seen = [o for o in self.order if prior.block_key(o.dataset) == key]
+        places = [prior.columns(o.dataset)[o.model] for o in seen]
+        column = prior.columns(arm.dataset)[arm.model]
+        if not places:
+            return float(mean[column]), math.sqrt(covariance[column, column])
+        gain = np.linalg.solve(covariance[np.ix_(places, places)], covariance[places, column])
+        scores = np.array([self.observed[o] for o in seen])
+        mu = mean[column] + gain @ (scores - mean[places])
+        variance = covariance[column, column] - gain @ covariance[places, column]
+        return float(mu), math.sqrt(max(variance, 1e-300))
+
+    def dense(self, arm: Arm) -> tuple[Any, Any]:
+        prior = self.problem.prior
+        block = prior.block(prior.block_key(arm.dataset))
+        return block.mean, np.array([block.row(i) for i in range(block.size)])
+
+    def teardown(self) -> None:
+        if hasattr(self, "events"):
+            fresh = Scheduler(self.problem.prior, warm_start="none", attempts=2)
+            assert verify(fresh, self.events) == []
+
+
+class ProductComparison(Comparison):
+    layout = "product"
+
+
+class JointComparison(Comparison):
+    layout = "joint"
+
+
+machine_settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestShared = Comparison.TestCase
+TestShared.settings = machine_settings
+TestProduct = ProductComparison.TestCase
+TestProduct.settings = machine_settings
+TestJoint = JointComparison.TestCase
+TestJoint.settings = machine_settings
+
+
+def flat_prior(models: int) -> SharedPrior:
+    return SharedPrior([f"m{i}" for i in range(models)], np.zeros(models), np.eye(models))
+
+
+def test_ties_go_to_the_lowest_study_then_the_lowest_model() -> None:
+    scheduler = Scheduler(flat_prior(3), warm_start="none")
+    for name in ("z", "a"):  # the order of adding, not of the alphabet
+        scheduler.add_study(name, {"m2": 1.0, "m1": 1.0})
+    for device in range(4):
+        scheduler.add_device(device)
+    picks = [scheduler.ask(device) for device in range(4)]
+    assert [(p.study, p.model) for p in picks if p] == [
+        ("z", "m1"), ("z", "m2"), ("a", "m1"), ("a", "m2"),
+    ]  # fmt: skip
+
+
+def test_a_shared_arm_counts_for_every_study_that_lists_it() -> None:
+    scheduler = Scheduler(flat_prior(2), warm_start="none")
+    scheduler.add_study("one", {"m0": 1.0}, dataset="d")
+    scheduler.add_study("two", {"m0": 1.0}, dataset="d", weight=3.0)
+    scheduler.add_study("alone", {"m1": 1.0}, weight=3.9)
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert [gain.study for gain in decision.gains] == ["one", "two"]
+    assert decision.gains[1].expected_improvement == 3 * decision.gains[0].expected_improvement
+    scheduler.tell(decision.trial, 1.5)
+    assert scheduler.incumbent("one") == scheduler.incumbent("two") == ("m0", 1.5)
+    assert scheduler.incumbent("alone") is None
+
+
+def test_round_robin_takes_turns_and_picks_by_ei_not_by_rate() -> None:
+    prior = SharedPrior(["dear", "cheap"], [1.0, 0.9], np.eye(2))
+    scheduler = Scheduler(prior, "round-robin", warm_start="none")
+    for name in "abc":
+        scheduler.add_study(name, {"dear": 100.0, "cheap": 1.0})
+    for device in range(7):
+        scheduler.add_device(device)
+    picks = [scheduler.ask(device) for device in range(7)]
+    assert [(p.study, p.model) for p in picks if p] == [
+        ("a", "dear"), ("b", "dear"), ("c", "dear"),
+        ("a", "cheap"), ("b", "cheap"), ("c", "cheap"),
+    ]  # fmt: skip
+    assert picks[6] is None
+
+
+def test_round_robin_goes_on_after_the_study_it_served_when_others_leave() -> None:
+    scheduler = Scheduler(flat_prior(3), "round-robin", warm_start="none")
+    for name in "abcd":
+        scheduler.add_study(name, {"m0": 1.0, "m1": 1.0, "m2": 1.0})
+    for device in range(3):
+        scheduler.add_device(device)
+    served = [scheduler.ask(0), scheduler.ask(1)]
+    assert [d.study for d in served if d] == ["a", "b"]
+    scheduler.remove_study("b")
+    scheduler.remove_study("c")
+    third = scheduler.ask(2)
+    assert third is not None
+    assert third.study == "d"
+
+
+def test_random_draws_uniformly_and_by_its_seed_alone() -> None:
+    counts: dict[str, int] = {}
+    sequences = []
+    for seed in range(300):
+        scheduler = Scheduler(flat_prior(2), "random", warm_start="none", seed=seed)
+        for name in "abc":
+            scheduler.add_study(name, {"m0": 1.0, "m1": 1.0})
+        for device in range(6):
+            scheduler.add_device(device)
+        studies = [d.study for d in map(scheduler.ask, range(6)) if d]
+        sequences.append(tuple(studies))
+        counts[studies[0]] = counts.get(studies[0], 0) + 1
+    assert all(70 <= count <= 130 for count in counts.values())  # 100 each, sigma 8
+    assert len(set(sequences)) > 50
+    # Raw bits of a fixed stream: these hold with every version of numpy, on every machine.
+    assert ["".join(sequence) for sequence in sequences[:3]] == ["cbacba", "bcaabc", "ccabba"]
+
+
+def test_gp_ucb_serves_the_largest_potential_with_the_widest_bound_for_its_cost() -> None:
+    prior = SharedPrior(["m0", "m1"], [0.5, 0.5], np.diag([1.0, 1.0]))
+    scheduler = Scheduler(prior, "gp-ucb", warm_start="none")
+    scheduler.add_study("content", {"m0": 1.0, "m1": 1.0}, floor=0.4)
+    scheduler.add_study("hopeful", {"m0": 4.0, "m1": 1.0}, floor=0.0)
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert (decision.study, decision.model) == ("hopeful", "m1")
+    # mu + sqrt(beta c* / c) sigma, beta = 2 log(pi^2 N L t^2 / (6 delta))
+    beta = 2 * math.log(math.pi**2 * 2 * 2 / (6 * 0.1))
+    assert decision.value == pytest.approx(0.5 + math.sqrt(beta * 4.0 / 1.0))
+
+
+def test_the_oracle_takes_the_highest_true_gain_per_cost_and_lets_the_served_wait() -> None:
+    truth = {
+        Arm("a", "m0"): 0.9, Arm("a", "m1"): 0.8, Arm("b", "m0"): 0.3, Arm("b", "m1"): 0.5,
+    }  # fmt: skip
+    scheduler = Scheduler(flat_prior(2), Oracle(truth), warm_start="none")
+    scheduler.add_study("a", {"m0": 1.0, "m1": 1.0})
+    scheduler.add_study("b", {"m0": 1.0, "m1": 2.0})
+    for device in range(3):
+        scheduler.add_device(device)
+    picks = [scheduler.ask(device) for device in range(3)]
+    # a/m0 gains 0.9; while it runs, a waits; b/m0 gains 0.3 a unit, b/m1 only 0.25; b goes on
+    # gaining by m1 since its best is not running yet.
+    assert [(p.study, p.model) for p in picks if p] == [("a", "m0"), ("b", "m0"), ("b", "m1")]
+
+
+@given(seed=st.integers(0, 10_000), policy=st.sampled_from(POLICY_NAMES))
+@settings(max_examples=40)
+def test_no_policy_depends_on_the_scale_of_cost(seed: int, policy: str) -> None:
+    problem = random_problem(seed)
+    runs = []
+    for factor in (1.0, 1024.0):  # a power of two, so that nothing is rounded
+        scheduler = scheduler_for(problem, policy, warm_start="fastest:1")
+        for study in problem.studies:
+            costs = {model: factor * cost for model, cost in study.costs.items()}
+            scheduler.add_study(
+                study.name, costs, dataset=study.dataset, weight=study.weight, floor=study.floor
+            )
+        scheduler.add_device(0)
+        scheduler.add_device(1)
+        runs.append([(d.study, d.model) for d in drain(scheduler, problem)])
+    assert runs[0] == runs[1]

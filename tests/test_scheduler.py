@@ -1,0 +1,280 @@
+"""Ask and tell, and everything that may come between."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bentham.core import Event, Scheduler, SharedPrior, Study
+from bentham.core.decision import Reason
+from bentham.core.events import TrialCompleted, TrialFailed, TrialLost, TrialStarted
+from bentham.errors import IllegalEvent, InvalidInput
+
+
+def prior(models: int = 3) -> SharedPrior:
+    return SharedPrior(
+        [f"m{i}" for i in range(models)],
+        np.linspace(0.4, 0.6, models),
+        0.1 * np.eye(models) + 0.05,
+    )
+
+
+def scheduler(warm_start: str = "none", **options: object) -> Scheduler:
+    return Scheduler(prior(), warm_start=warm_start, **options)  # type: ignore[arg-type]
+
+
+def asked(scheduler: Scheduler, device: str | int) -> tuple[str, str]:
+    decision = scheduler.ask(device)
+    assert decision is not None
+    return decision.study, decision.model
+
+
+class TestWarmStart:
+    def test_fastest_runs_rounds_in_study_order(self) -> None:
+        s = scheduler("fastest:2")
+        s.add_study("a", {"m0": 3.0, "m1": 1.0, "m2": 2.0})
+        s.add_study("b", {"m0": 1.0, "m1": 1.0, "m2": 1.0})  # ties go to the lowest model
+        s.add_study("c", {"m2": 5.0})
+        for device in range(7):
+            s.add_device(device)
+        picks = [asked(s, device) for device in range(5)]
+        assert picks == [("a", "m1"), ("b", "m0"), ("c", "m2"), ("a", "m2"), ("b", "m1")]
+        sixth = s.ask(5)
+        assert sixth is not None
+        assert sixth.reason is Reason.POLICY
+
+    def test_mean_runs_the_highest_prior_mean(self) -> None:
+        s = scheduler("mean")
+        s.add_study("a", {"m0": 1.0, "m1": 1.0})
+        s.add_study("b", {"m2": 1.0, "m0": 1.0})
+        s.add_device(0)
+        s.add_device(1)
+        assert [asked(s, 0), asked(s, 1)] == [("a", "m1"), ("b", "m2")]
+
+    def test_a_late_study_begins_with_its_fastest(self) -> None:
+        s = scheduler("fastest:2")
+        s.add_study("a", {"m0": 1.0, "m1": 2.0, "m2": 3.0})
+        for device in range(4):
+            s.add_device(device)
+        assert asked(s, 0) == ("a", "m0")
+        s.add_study("late", {"m0": 9.0, "m1": 8.0, "m2": 7.0})
+        assert [asked(s, d) for d in (1, 2, 3)] == [("late", "m2"), ("a", "m1"), ("late", "m1")]
+
+    def test_an_arm_that_another_study_ran_is_not_run_again(self) -> None:
+        s = scheduler("fastest:1")
+        s.add_study("a", {"m0": 1.0, "m1": 2.0}, dataset="d")
+        s.add_study("b", {"m0": 1.0, "m1": 2.0}, dataset="d")
+        s.add_device(0)
+        s.add_device(1)
+        first, second = s.ask(0), s.ask(1)
+        assert first is not None
+        assert second is not None
+        assert (first.model, first.reason) == ("m0", Reason.WARM_START)
+        assert (second.model, second.reason) == ("m1", Reason.POLICY)
+
+    def test_a_lost_one_is_run_again_before_the_policy_goes_on(self) -> None:
+        s = scheduler("fastest:1")
+        s.add_study("a", {"m0": 1.0, "m1": 1.0})
+        s.add_study("b", {"m0": 1.0, "m1": 1.0})
+        s.add_device(0)
+        assert asked(s, 0) == ("a", "m0")
+        s.lose(0)
+        assert asked(s, 0) == ("a", "m0")
+        s.tell(1, 0.5)
+        assert asked(s, 0) == ("b", "m0")
+
+    def test_what_a_removed_study_had_planned_is_dropped(self) -> None:
+        s = scheduler("fastest:1")
+        s.add_study("a", {"m0": 1.0}, dataset="d")
+        s.add_study("b", {"m0": 1.0, "m1": 0.5}, dataset="d")
+        s.remove_study("a")
+        s.add_device(0)
+        assert asked(s, 0) == ("b", "m1")
+
+    @pytest.mark.parametrize("text", ["fast", "fastest", "fastest:0", "fastest:-1", "mean:2", ""])
+    def test_others_are_refused(self, text: str) -> None:
+        with pytest.raises(InvalidInput, match="unknown warm start"):
+            scheduler(text)
+
+
+class TestTrials:
+    def test_lost_arms_return_until_the_attempts_are_used_up(self) -> None:
+        s = scheduler(attempts=2)
+        s.add_study("a", {"m0": 1.0})
+        s.add_device(0)
+        for trial in range(2):
+            assert asked(s, 0) == ("a", "m0")
+            s.lose(trial)
+        assert s.ask(0) is None
+        assert s.incumbent("a") is None
+
+    def test_failed_arms_do_not_return(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0})
+        s.add_device(0)
+        first = asked(s, 0)
+        s.fail(0, "out of memory")
+        second = asked(s, 0)
+        assert {first[1], second[1]} == {"m0", "m1"}
+        s.tell(1, 0.3)
+        assert s.ask(0) is None
+        assert s.incumbent("a") == (second[1], 0.3)
+
+    def test_a_trial_is_reported_once(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0})
+        s.add_device(0)
+        asked(s, 0)
+        s.tell(0, 0.5)
+        before = s.beliefs("a")
+        for report in (TrialCompleted(0.0, 0, 0.9), TrialFailed(0.0, 0, ""), TrialLost(0.0, 0)):
+            with pytest.raises(IllegalEvent, match="trial 0 has ended; a trial is reported once"):
+                s.apply(report)
+        with pytest.raises(IllegalEvent, match="there is no trial 7"):
+            s.tell(7, 0.9)
+        assert s.beliefs("a") == before
+
+    @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
+    def test_a_score_is_finite(self, score: float) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0})
+        s.add_device(0)
+        asked(s, 0)
+        with pytest.raises(InvalidInput, match="report a trial without one as failed"):
+            s.tell(0, score)
+        s.tell(0, 0.5)  # nothing was changed by the refusal
+
+    def test_scores_below_the_floor_become_the_incumbent(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0}, floor=0.0)
+        s.add_device(0)
+        model = asked(s, 0)[1]
+        s.tell(0, -2.0)
+        assert s.incumbent("a") == (model, -2.0)
+
+
+class TestDevices:
+    def test_come_and_go(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0})
+        s.add_device("gpu-0")
+        arm = asked(s, "gpu-0")
+        s.remove_device("gpu-0")  # and with it the trial
+        assert s.devices == {}
+        s.add_device(1)
+        assert asked(s, 1) == arm
+
+    def test_misuse(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0})
+        with pytest.raises(IllegalEvent, match="no device 'x'; add it with add_device"):
+            s.ask("x")
+        s.add_device("x")
+        with pytest.raises(IllegalEvent, match="is there already"):
+            s.add_device("x")
+        s.ask("x")
+        with pytest.raises(IllegalEvent, match="runs trial 0"):
+            s.ask("x")
+        with pytest.raises(IllegalEvent, match="no device 'y'"):
+            s.remove_device("y")
+
+
+class TestStudies:
+    def test_a_late_study_has_what_was_observed_on_its_dataset(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0}, dataset="d")
+        s.add_device(0)
+        model = asked(s, 0)[1]
+        s.tell(0, 0.8)
+        s.add_study("b", {"m0": 1.0, "m1": 1.0, "m2": 1.0}, dataset="d")
+        assert s.incumbent("b") == (model, 0.8)
+
+    def test_a_dataset_remembers_when_its_last_study_goes(self) -> None:
+        s = scheduler()
+        costs = {"m0": 1.0, "m1": 2.0, "m2": 3.0}
+        s.add_study("a", costs)
+        for device in range(2):
+            s.add_device(device)
+        first, second = asked(s, 0)[1], asked(s, 1)[1]
+        s.tell(0, 0.8)
+        beliefs = s.beliefs("a")
+        s.remove_study("a")
+        assert s.ask(0) is None
+        s.tell(1, 0.9)  # a trial of a study that is gone still teaches
+        s.add_study("again", costs, dataset="a")
+        assert s.incumbent("again") == (second, 0.9)
+        assert s.beliefs("again")[first] == beliefs[first]
+        third = asked(s, 0)[1]
+        assert {first, second, third} == set(costs)
+        assert s.ask(1) is None
+
+    def test_removing_a_study_keeps_the_arms_of_the_other(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0}, dataset="d")
+        s.add_study("b", {"m1": 1.0}, dataset="d")
+        s.remove_study("a")
+        s.add_device(0)
+        assert asked(s, 0) == ("b", "m1")
+
+    def test_misuse(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0}, dataset="d")
+        with pytest.raises(IllegalEvent, match="'a' is being served"):
+            s.add_study("a", {"m0": 1.0})
+        with pytest.raises(InvalidInput, match="one arm has one cost"):
+            s.add_study("b", {"m0": 2.0}, dataset="d")
+        with pytest.raises(IllegalEvent, match="no study 'z'"):
+            s.remove_study("z")
+        with pytest.raises(IllegalEvent, match="no study 'z'"):
+            s.incumbent("z")
+        assert s.studies == ("a",)
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"costs": {}}, "lists no models"),
+            ({"costs": {"m0": 0.0}}, "cost of model 'm0' is 0.0"),
+            ({"costs": {"m0": -1.0}}, "cost"),
+            ({"costs": {"m0": math.nan}}, "cost"),
+            ({"costs": {"m0": 1.0}, "weight": 0.0}, "weight"),
+            ({"costs": {"m0": 1.0}, "floor": math.inf}, "floor"),
+            ({"costs": {"m0": 1.0}, "name": ""}, "empty name"),
+        ],
+    )
+    def test_what_is_no_study(self, options: dict[str, object], words: str) -> None:
+        with pytest.raises(InvalidInput, match=words):
+            Study(**{"name": "s", **options})  # type: ignore[arg-type]
+
+
+def test_weights_move_the_choice() -> None:
+    s = scheduler()
+    s.add_study("light", {"m0": 1.0})
+    s.add_study("heavy", {"m0": 1.0}, weight=2.0)
+    s.add_device(0)
+    assert asked(s, 0)[0] == "heavy"
+
+
+def test_every_event_is_recorded_in_order_and_refusals_are_not() -> None:
+    events: list[Event] = []
+    s = scheduler(record=events.append)
+    s.add_study("a", {"m0": 1.0}, time=1.0)
+    s.add_device(0, time=2.0)
+    decision = s.ask(0, time=3.0)
+    with pytest.raises(IllegalEvent):
+        s.tell(5, 1.0, time=4.0)
+    s.tell(0, 1.0, time=5.0)
+    assert s.ask(0, time=6.0) is None
+    assert [event.time for event in events] == [1.0, 2.0, 3.0, 5.0]
+    assert events[2] == TrialStarted(3.0, decision)  # type: ignore[arg-type]
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InvalidInput, match="unknown policy 'best'; choose one of mdmt"):
+        Scheduler(prior(), "best")
+    with pytest.raises(InvalidInput, match="attempts"):
+        Scheduler(prior(), attempts=0)
+    with pytest.raises(InvalidInput, match="seed"):
+        Scheduler(prior(), seed=-1)
+    s = scheduler()
+    with pytest.raises(IllegalEvent, match="time is nan"):
+        s.add_device(0, time=math.nan)
