@@ -16,7 +16,7 @@ ALLOWED = {
     "tables": {"core", "errors"},
     "sim": {"core", "tables", "errors"},
     "bench": {"core", "errors", ""},
-    "plots": {"sim", "errors"},
+    "plots": {"core", "sim", "errors"},
     "cli": {"core", "tables", "sim", "bench", "plots", "errors", ""},
 }
 CORE_MAY_IMPORT = {

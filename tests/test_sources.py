@@ -149,7 +149,7 @@ def test_kernel_refuses_what_it_cannot_use() -> None:
         kernel_prior(["a", "b"], [0.0, 1.0], history, "cosine")
     with pytest.raises(InvalidPrior, match=r"features has shape \(3, 1\); expected \(2, 1\)"):
         kernel_prior(["a", "b"], [0.0, 1.0, 2.0], history)
-    with pytest.raises(InvalidPrior, match="length scales"):
+    with pytest.raises(InvalidPrior, match="length_scales is"):
         kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=0.0)
     with pytest.raises(InvalidPrior, match="holds no score"):
         kernel_prior(["a", "b"], [0.0, 1.0], [[np.nan, np.nan]])

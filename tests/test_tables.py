@@ -59,6 +59,11 @@ def test_compressed(tmp_path: Path) -> None:
     path = tmp_path / "table.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
     assert read_table(path).studies == ("a", "b")
+    spoiled = bytearray(gzip.compress(GOOD.encode()))
+    spoiled[20] ^= 0xFF
+    path.write_bytes(bytes(spoiled))
+    with pytest.raises(InvalidTable, match="cannot be read"):
+        read_table(path)
     path.write_bytes(gzip.compress(GOOD.encode())[:-9])
     with pytest.raises(InvalidTable, match="cannot be read"):
         read_table(path)
@@ -76,15 +81,21 @@ BAD = {
     "overflow": (HEADER + "a,x,1,1e999\n", 2, "cost is 1e999; write a finite number"),
     "infinite cost": (HEADER + "a,x,1,inf\n", 2, "cost is inf; write a finite number"),
     "huge": (HEADER + "a,x,1e200,1\n", 2, "score is 1e200; write"),
-    "negative cost": (HEADER + "a,x,1,-2\n", 2, "cost is -2; a cost must be above zero"),
-    "zero cost": (HEADER + "a,x,1,1\nb,x,1,0\n", 3, "cost is 0; a cost must be above zero"),
+    "negative cost": (HEADER + "a,x,1,-2\n", 2, "cost is -2; write one above zero"),
+    "zero cost": (HEADER + "a,x,1,1\nb,x,1,0\n", 3, "cost is 0; write one above zero"),
     "no model": (HEADER + "a,x,1,1\nb,,,\n", 3, "study 'b' lists no model here; name one"),
     "no study": (HEADER + ",x,1,1\n", 2, "the study has no name; name it"),
     "doubled row": (HEADER + "a,x,1,1\nb,x,1,1\na,x,2,2\n", 4, "stand in row 2 already; delete"),
-    "empty file": ("", 1, "the file is empty; begin with the header study,model,score,cost"),
+    "empty file": ("", 1, "the file is empty here; begin with the header study,model,score,cost"),
     "only a header": (HEADER, 2, "no data below the header; add rows"),
     "short row": (HEADER + "a,x,1\n", 2, "3 fields under a header of 4"),
     "comma for a point": (HEADER + "a,x,0,5,1\n", 2, "5 fields under a header of 4"),
+    "underscore": (HEADER + "a,x,1_0,1\n", 2, "score is '1_0', not a number"),
+    "other digits": (HEADER + "a,x,\u0663,1\n", 2, "not a number"),
+    "semicolons": (HEADER.replace(",", ";") + "a;x;1;1\n", 1, "separated by commas"),
+    "blank first line": ("\n" + HEADER + "a,x,1,1\n", 1, "empty here; begin with"),
+    "tiny cost": (HEADER + "a,x,1,1e-300\n", 2, "above zero (at least 1e-50)"),
+    "long name": (HEADER + 2 * ("n" * 5000 + ",x,1,1\n"), 3, "nnn...' and model 'x' stand"),
     "open quote": (HEADER + 'a,"x,1,1\n', 2, "not a CSV row"),
     "huge field": (HEADER + "a," + "x" * 200_000 + ",1,1\n", 2, "not a CSV row"),
 }
@@ -107,7 +118,7 @@ def test_other_files(tmp_path: Path) -> None:
         read_table(tmp_path / "none.csv")
     with pytest.raises(InvalidTable, match="this is a folder"):
         read_table(tmp_path)
-    with pytest.raises(InvalidTable, match="not UTF-8 text; save it"):
+    with pytest.raises(InvalidTable, match="row 2: not UTF-8 text; save it"):
         read_table(written(tmp_path, b"study,model,score,cost\n\xff\xfe,x,1,1\n"))
     with pytest.raises(InvalidTable, match="row"):
         read_table(written(tmp_path, bytes(range(128)) * 10))
@@ -115,11 +126,11 @@ def test_other_files(tmp_path: Path) -> None:
 
 def test_a_history_that_lacks_a_model(tmp_path: Path) -> None:
     history = read_table(written(tmp_path, GOOD))
-    with pytest.raises(InvalidTable, match="study 'b' has no row for model 'x'; add that row"):
+    with pytest.raises(InvalidTable, match=r"csv, row 4: study 'b' .* model 'x'; add that row"):
         complete_history(history, ["x", "y"])
     assert np.isnan(history_scores(history, ["x"])).tolist() == [[False], [True]]
-    with pytest.raises(InvalidTable, match="no row has model 'z', which is to be served; add"):
-        history_scores(history, ["x", "z"])
+    with pytest.raises(InvalidTable, match=r"csv, row 2: study 'a' .* model 'z'; add that row"):
+        complete_history(history, ["y", "z"])
     assert complete_history(history, ["y"]).tolist() == [[0.6], [0.7]]
 
 
@@ -132,7 +143,7 @@ def test_features(tmp_path: Path) -> None:
         read_features(written(tmp_path, "model,depth\nx,1\ny,deep\n"), ["x"])
     with pytest.raises(InvalidTable, match="no feature beside the model"):
         read_features(written(tmp_path, "model\nx\n"), ["x"])
-    with pytest.raises(InvalidTable, match="'x' stands there twice"):
+    with pytest.raises(InvalidTable, match="row 3: model 'x' stands twice"):
         read_features(written(tmp_path, "model,depth\nx,1\nx,2\n"), ["x"])
 
 

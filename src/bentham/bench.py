@@ -14,6 +14,7 @@ import numpy as np
 from bentham import __version__
 from bentham.core import Decision, Scheduler, SharedPrior
 from bentham.core.kernels import correlation
+from bentham.core.validation import Matrix
 
 DEVICES = 8
 LENGTH_SCALE = 0.2
@@ -77,9 +78,7 @@ def bench_decisions(
     }
 
 
-def _prepare(
-    studies: int, models: int, seed: int
-) -> tuple[Scheduler, np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+def _prepare(studies: int, models: int, seed: int) -> tuple[Scheduler, Matrix]:
     rng = np.random.default_rng(seed)
     features = np.linspace(0.0, 1.0, models)[:, np.newaxis]
     matrix = correlation("matern52", features, LENGTH_SCALE)

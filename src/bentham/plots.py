@@ -5,7 +5,10 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
 
+from bentham.core.validation import Vector
 from bentham.errors import InvalidInput
 from bentham.sim.experiment import Outcome
 
@@ -28,57 +31,67 @@ def check_format(path: Path) -> None:
     """Refuse a file name that says no known format, before anything is run."""
     if path.suffix.lower() not in FORMATS:
         raise InvalidInput(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
-    if not path.parent.is_dir():
-        raise InvalidInput(f"{path}: there is no folder {path.parent}; make it first")
 
 
 def draw_regret(outcomes: Sequence[Outcome], path: Path) -> None:
     """Mean regret over time, a line per policy, with a one-sigma band over repeats."""
     mpl.use("Agg")
-    from matplotlib import pyplot, ticker
+    from matplotlib import pyplot
 
-    by_policy: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        by_policy.setdefault(outcome.policy, []).append(outcome)
-    first_regret = max(outcome.run.regret.curve[0][1] for outcome in outcomes)
-    lowest = SHOWN_UNTIL * first_regret
-    times = np.geomspace(*_span(outcomes), POINTS)
     figure, axes = pyplot.subplots(figsize=(7.0, 4.2), layout="constrained")
-    for (name, runs), (colour, dashes) in zip(by_policy.items(), STYLES, strict=False):
-        curves = np.array([_sampled(run, times) for run in runs])
-        mean = curves.mean(axis=0)
-        axes.plot(times, mean, color=colour, linestyle=dashes, linewidth=1.8, label=name)
-        if len(runs) > 1:
-            band = curves.std(axis=0, ddof=1)
-            low, high = np.maximum(mean - band, lowest / 10.0), mean + band
-            axes.fill_between(times, low, high, color=colour, alpha=0.15, linewidth=0)
-    experiment, first = outcomes[0].experiment, outcomes[0]
-    repeats = len(by_policy[first.policy])
-    bands = f", {repeats} runs, one-sigma bands" if repeats > 1 else ""
-    axes.set_title(
-        f"{experiment.table.name}: {len(first.served.studies)} studies, "
-        f"{len(first.served.models)} models, {experiment.devices} devices{bands}",
-        fontsize=10,
-        loc="left",
-    )
-    axes.set_xlabel("time (units of cost)")
-    axes.set_ylabel("instantaneous regret (mean over studies)")
-    axes.set_xscale("log")
-    axes.set_xlim(float(times[0]), float(times[-1]))
-    if lowest > 0.0:
-        axes.set_yscale("log")
-        axes.set_ylim(lowest, 1.2 * first_regret)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower left")
+    first_regret = max(outcome.run.regret.curve[0][1] for outcome in outcomes)
+    start, end = _span(outcomes)
+    if first_regret > 0.0 and end > 0.0:
+        lowest = SHOWN_UNTIL * first_regret
+        _draw_lines(axes, outcomes, np.geomspace(start, end, POINTS), lowest / 10.0)
+        axes.set(xscale="log", yscale="log", xlim=(start, end), ylim=(lowest, 1.2 * first_regret))
+    else:  # nothing to gain, or no time to: straight lines
+        _draw_lines(axes, outcomes, np.linspace(0.0, end or 1.0, POINTS), -np.inf)
+    _label(axes, outcomes)
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written ({error.strerror})") from None
     finally:
         pyplot.close(figure)
+
+
+def _draw_lines(axes: Axes, outcomes: Sequence[Outcome], times: Vector, lowest: float) -> None:
+    for (name, runs), (colour, dashes) in zip(_by_policy(outcomes).items(), STYLES, strict=False):
+        curves = np.array([_sampled(run, times) for run in runs])
+        mean = curves.mean(axis=0)
+        axes.plot(times, mean, color=colour, linestyle=dashes, linewidth=1.8, label=name)
+        if len(runs) > 1:
+            band = curves.std(axis=0, ddof=1)
+            low, high = np.maximum(mean - band, lowest), mean + band
+            axes.fill_between(times, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _label(axes: Axes, outcomes: Sequence[Outcome]) -> None:
+    first = outcomes[0]
+    repeats, devices = len(_by_policy(outcomes)[first.policy]), first.experiment.devices
+    axes.set_title(
+        f"{Path(first.experiment.table.name).name}: {len(first.served.studies)} studies, "
+        f"{len(first.served.models)} models, {devices} device{'s' if devices > 1 else ''}"
+        + (f", {repeats} runs, one-sigma bands" if repeats > 1 else ""),
+        fontsize=10,
+        loc="left",
+        parse_math=False,
+    )
+    axes.set_xlabel("time (units of cost)")
+    axes.set_ylabel("instantaneous regret (mean over studies)")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower left")
+
+
+def _by_policy(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    grouped: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        grouped.setdefault(outcome.policy, []).append(outcome)
+    return grouped
 
 
 def _span(outcomes: Sequence[Outcome]) -> tuple[float, float]:
@@ -90,13 +103,11 @@ def _span(outcomes: Sequence[Outcome]) -> tuple[float, float]:
         ends.append(regret.end_time if reached is None else reached)
         begun = regret.time_to(SHOWN_FROM * regret.curve[0][1])
         starts += [begun] if begun else []
-    end = max(*ends, 1e-12)
+    end = max(ends)
     return min([*starts, end / 2.0]), end
 
 
-def _sampled(
-    outcome: Outcome, times: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _sampled(outcome: Outcome, times: Vector) -> Vector:
     """The step curve of a run at the given times."""
     steps = np.array(outcome.run.regret.curve)
     places = np.searchsorted(steps[:, 0], times, side="right") - 1

@@ -1,8 +1,8 @@
 """The command line: `bentham ...`."""
 
-import os
+import io
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -26,25 +26,39 @@ app.command()(replay)
 app.add_typer(bench_app, name="bench")
 
 
-@app.callback()
-def _options(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    if version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"bentham {__version__}")
         raise typer.Exit
 
 
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
 def main() -> None:
     """Run the command line; what is refused is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without the sign gets a question mark
     try:
         app()
     except BenthamError as error:
-        # One line, whatever a name in the message holds.
-        print("bentham:", " ".join(str(error).split()), file=sys.stderr)
-        sys.exit(2)
+        _refuse(str(error))
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # the reader has had enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except MemoryError:
+        _refuse("out of memory; ask for less, or use a larger machine")
+    except OSError as error:
+        _refuse(f"{error.strerror or error}; check the files and the disk")
+
+
+def _refuse(message: str) -> NoReturn:
+    print("bentham:", message.replace("\r", " ").replace("\n", " "), file=sys.stderr)
+    sys.exit(2)

@@ -15,6 +15,7 @@ class Bar:
         self._progress = progress
         self._task = progress.add_task("", total=total)
         self._done = 0
+        self._total = total
         self._stride = max(1, total // 500)
 
     def describe(self, text: str) -> None:
@@ -23,7 +24,8 @@ class Bar:
 
     def advance(self, step: int = 1) -> None:
         """Count on; the screen follows every so often."""
-        self._done += step
+        # Trials that were lost are run again: more steps than were planned.
+        self._done = min(self._done + step, self._total)
         if self._done % self._stride == 0:
             self._progress.update(self._task, completed=self._done)
 

@@ -1,11 +1,14 @@
 """A comparison of policies as a table for people, 80 columns wide."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table as Grid
+from rich.text import Text
 
+from bentham.core.validation import Vector
 from bentham.sim.experiment import LEVELS, Outcome
 
 
@@ -30,7 +33,8 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
         cells = [name, _spread(regrets)]
         if len(by_policy) > 1:
             # Seed by seed, since every policy was given the same history.
-            cells.append(_number(float(np.mean(regrets / baseline))))
+            positive = np.all(baseline > 0.0)
+            cells.append(_number(float(np.mean(regrets / baseline))) if positive else "-")
         cells += [_times([run.time_to()[str(level)] for run in runs]) for level in LEVELS]
         cells.append(_number(float(np.mean([run.run.regret.end_time for run in runs]))))
         grid.add_row(*cells)
@@ -42,25 +46,28 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
     )
 
 
-def _title(outcome: Outcome, repeats: int) -> str:
+def _title(outcome: Outcome, repeats: int) -> Text:
     experiment = outcome.experiment
     runs = f", mean of {repeats} runs" if repeats > 1 else ""
-    return (
-        f"{experiment.table.name}: {len(outcome.served.studies)} studies x "
+    history = f" of {len(outcome.history.studies)}" if outcome.history.studies else ""
+    return Text(
+        f"{Path(experiment.table.name).name}: {len(outcome.served.studies)} studies x "
         f"{len(outcome.served.models)} models, {experiment.devices} "
-        f"device{'s' if experiment.devices > 1 else ''}, prior {experiment.prior} of "
-        f"{len(outcome.history.studies)}{runs}"
+        f"device{'s' if experiment.devices > 1 else ''}, prior {Path(experiment.prior).name}"
+        f"{history}{runs}"
     )
 
 
-def _regrets(runs: Sequence[Outcome]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _regrets(runs: Sequence[Outcome]) -> Vector:
     return np.array([run.run.regret.cumulative for run in runs])
 
 
-def _spread(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+def _spread(values: Vector) -> str:
     if len(values) == 1:
         return _number(float(values[0]))
-    return f"{_number(float(values.mean()))} ±{_number(float(values.std(ddof=1)))}"
+    mean, deviation = float(values.mean()), float(values.std(ddof=1))
+    # Runs that were the same differ by rounding.
+    return f"{_number(mean)} ±{_number(deviation if deviation > 1e-9 * abs(mean) else 0.0)}"
 
 
 def _times(times: Sequence[float | None]) -> str:

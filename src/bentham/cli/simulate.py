@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -117,17 +118,22 @@ def simulate(
     policies = [str(name) for name in dict.fromkeys(policy or [PolicyName("mdmt")])]
     if events is not None and len(policies) * repeat > 1:
         raise InvalidInput("--events records one run; give one policy and --repeat 1")
+    if not prior.startswith("kernel") and (features is not None or length_scale is not None):
+        raise InvalidInput("--features and --length-scale go with --prior kernel; add that")
+    if repair and not lose:
+        raise InvalidInput("--repair is for devices that died; give --lose too")
+    if events is not None:
+        _check_writable(events, inputs=[table, history, features, prior])
     if plot is not None:
         from bentham import plots  # matplotlib is slow to import: only for a plot
 
         plots.check_format(plot)
-    if not math.isfinite(floor):
-        raise InvalidInput(f"--floor is {floor}; make it finite")
+        _check_writable(plot, inputs=[table, history, features, prior])
     served = load_table(table)
     experiment = Experiment(
         table=served,
         history=load_table(history) if history is not None else None,
-        holdout=8 if holdout is None else holdout,
+        holdout=holdout,
         prior=prior,
         jitter=jitter,
         features=None if features is None else read_features(features, served.models),
@@ -151,6 +157,17 @@ def simulate(
         plots.draw_regret(outcomes, plot)
         if not as_json:
             print(f"Regret over time: {plot}")
+
+
+def _check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
+    """Refuse before anything is run what could not be written after it."""
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; name a file in it")
+    if not path.absolute().parent.is_dir():
+        raise InvalidInput(f"{path}: there is no folder {path.parent}; make it first")
+    for name in inputs:
+        if name is not None and path.exists() and Path(name).exists() and path.samefile(name):
+            raise InvalidInput(f"{path} is read by this command; write to another file")
 
 
 def _run_all(experiment: Experiment, policies: list[str], seeds: list[int]) -> list[Outcome]:

@@ -13,10 +13,11 @@ from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior, pri
 from bentham.core.problem import Arm, Study
 from bentham.core.regret import Regret, RegretMeter
 from bentham.core.replay import Difference, recover, verify
-from bentham.core.scheduler import Belief, Scheduler
+from bentham.core.scheduler import DEFAULT_ATTEMPTS, Belief, Scheduler
 from bentham.core.sources import DEFAULT_JITTER, kernel_prior, sample_prior
 
 __all__ = [
+    "DEFAULT_ATTEMPTS",
     "DEFAULT_JITTER",
     "KERNELS",
     "POLICIES",

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bentham.core.acquisition import tau
-from bentham.core.blocks import Block
+from bentham.core.blocks import Block, Integers
+from bentham.core.decision import DeviceName
 from bentham.core.events import DeviceAdded, Event, StudyAdded, TrialCompleted, TrialStarted
 from bentham.core.prior import Prior
 from bentham.core.problem import Arm, Study
@@ -25,6 +26,9 @@ from bentham.core.state import State
 from bentham.core.theory import Bounds, miu_scores, miu_scores_of_blocks, miu_total
 from bentham.core.validation import Vector
 from bentham.core.warm_start import WarmStart
+
+# A block with the columns that some study lists.
+Listed = tuple[Block, Integers]
 
 # A known score may miss its posterior mean by this much of rounding.
 _ROUNDING = 1e-9
@@ -49,16 +53,19 @@ def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Ev
     studies: list[Study] = []
     blocks: dict[int, Block] = {}
     truths: dict[int, Vector] = {}
-    devices = tested = 0
+    devices: set[DeviceName] = set()
+    tested: set[Arm] = set()
     uncertainty = radius = 0.0
     for event in events:
         if isinstance(event, TrialStarted):
-            block, column = _arm(state, event)
-            uncertainty += float(np.sqrt(block.posterior.variance[column]))
-            tested += 1
+            arm = Arm(event.decision.dataset, event.decision.model)
+            if arm not in tested:  # a lost one that is run again is the same arm
+                block, column = _arm(state, event)
+                uncertainty += float(np.sqrt(block.posterior.variance[column]))
+                tested.add(arm)
         touched = state.apply(event)
         if isinstance(event, DeviceAdded):
-            devices += 1
+            devices.add(event.device)
         elif isinstance(event, StudyAdded) and touched is not None:
             studies.append(event.study)
             blocks[touched.order] = touched
@@ -68,13 +75,14 @@ def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Ev
                 truth[columns[model]] = scores[Arm(event.study.dataset, model)]
         if isinstance(event, StudyAdded | TrialCompleted) and touched is not None:
             radius = max(radius, _radius(touched, truths[touched.order]))
-    return _evaluate(studies, scores, list(blocks.values()), devices, tested, uncertainty, radius)
+    listed = [(blocks[order], np.flatnonzero(np.isfinite(truths[order]))) for order in blocks]
+    return _evaluate(studies, scores, listed, len(devices), len(tested), uncertainty, radius)
 
 
 def _evaluate(
     studies: Sequence[Study],
     scores: Mapping[Arm, float],
-    blocks: Sequence[Block],
+    blocks: Sequence[Listed],
     devices: int,
     tested: int,
     uncertainty: float,
@@ -94,7 +102,9 @@ def _evaluate(
     miu = _miu(blocks, tested)
     factor = number**2 / devices * (best_costs / number)
     theorem = Bounds((miu.lower + devices) * factor, (miu.upper + devices) * factor)
-    deviation = max(float(np.sqrt(block.prior.variance.max())) for block in blocks)
+    deviation = max(
+        float(np.sqrt(block.prior.variance[columns].max())) for block, columns in blocks
+    )
     assumed = deviation <= 1.0 and bool(np.isfinite(radius))
     return RunBounds(lemma, theorem, radius, score_bound, uncertainty, miu, assumed)
 
@@ -116,20 +126,21 @@ def _radius(block: Block, truth: Vector) -> float:
     sigma = np.sqrt(block.posterior.variance)
     doubtful = np.isfinite(truth) & (sigma > 0.0)
     known = np.isfinite(truth) & (sigma <= 0.0)
-    if np.any(miss[known] > _ROUNDING * (1.0 + np.abs(truth[known]))):
+    # Below its resolution a deviation counts as zero: that much, too, a known score may miss.
+    allowed = np.sqrt(block.prior.resolution) + _ROUNDING * (1.0 + np.abs(block.posterior.mean))
+    if np.any(miss[known] > allowed[known]):
         return float("inf")
     return float((miss[doubtful] / sigma[doubtful]).max(initial=0.0))
 
 
-def _miu(blocks: Sequence[Block], tested: int) -> Bounds:
-    scores: dict[int, list[Bounds]] = {}
-    times: dict[int, int] = {}
-    for block in blocks:
-        key = id(block.prior)  # blocks of a shared prior hold the very same one
+def _miu(blocks: Sequence[Listed], tested: int) -> Bounds:
+    """MIU(T, K), with K over the arms that some study lists."""
+    scores: dict[tuple[int, bytes], list[Bounds]] = {}
+    times: dict[tuple[int, bytes], int] = {}
+    for block, columns in blocks:
+        key = id(block.prior), columns.tobytes()  # blocks of a shared prior hold the very same one
         times[key] = times.get(key, 0) + 1
         if key not in scores:
-            scores[key] = miu_scores(
-                np.array([block.prior.row(i) for i in range(block.prior.size)])
-            )
+            scores[key] = miu_scores(np.array([block.prior.row(int(i))[columns] for i in columns]))
     combined = miu_scores_of_blocks([(scores[key], times[key]) for key in scores], tested)
     return miu_total(combined, tested)

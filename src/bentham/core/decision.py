@@ -6,8 +6,9 @@ from enum import StrEnum
 # A device is named by whoever owns it: a number in a simulation, a host in a cluster.
 DeviceName = str | int
 
-# How many arms that came next a decision names.
+# How many arms that came next a decision names, and so how many a policy ranks.
 RUNNERS_UP = 3
+RANKED = 1 + RUNNERS_UP
 
 
 class Reason(StrEnum):

@@ -111,25 +111,50 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     return {"event": _NAMES[type(event)], **asdict(event)}
 
 
+# What a field of any event or decision may hold; the same name means the same thing everywhere.
+_NUMBER = (int, float)
+_TYPES: dict[str, tuple[type, ...]] = {
+    "time": _NUMBER, "score": _NUMBER, "cost": _NUMBER, "rate": _NUMBER, "weight": _NUMBER,
+    "floor": _NUMBER, "expected_improvement": _NUMBER, "value": (*_NUMBER, type(None)),
+    "trial": (int,), "device": (str, int),
+    "name": (str,), "study": (str, dict), "dataset": (str,), "model": (str,), "reason": (str,),
+    "costs": (dict,), "decision": (dict,), "gains": (list,), "runners_up": (list,),
+}  # fmt: skip
+
+
+def _typed(data: Any) -> dict[str, Any]:
+    """A copy of the fields, each of a type that it may have."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"{data!r} is not an object")
+    for name, value in data.items():
+        kinds = _TYPES.get(name, (object,))
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r}")
+    return dict(data)
+
+
 def event_from_dict(data: Mapping[str, Any]) -> Event:
     """The event that `event_to_dict` gave as plain data."""
-    fields = dict(data)
-    kind = _KINDS.get(fields.pop("event", ""))
+    kind = _KINDS.get(str(data.get("event")))
     if kind is None:
         raise InvalidRecording(f"unknown event {data.get('event')!r}; known: {', '.join(_KINDS)}")
     try:
+        fields = _typed(data)
+        del fields["event"]
         if kind is StudyAdded:
-            fields["study"] = Study(**fields["study"])
+            fields["study"] = Study(**_typed(fields["study"]))
+        elif isinstance(fields.get("study"), dict):
+            raise TypeError(f"study is {fields['study']!r}")
         elif kind is TrialStarted:
             fields["decision"] = _decision_from_dict(fields["decision"])
         return kind(**fields)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidRecording(f"malformed {data.get('event')} event: {error}") from error
 
 
 def _decision_from_dict(data: Mapping[str, Any]) -> Decision:
-    fields = dict(data)
+    fields = _typed(data)
     fields["reason"] = Reason(fields["reason"])
-    fields["gains"] = tuple(Gain(**gain) for gain in fields["gains"])
-    fields["runners_up"] = tuple(RunnerUp(**other) for other in fields["runners_up"])
+    fields["gains"] = tuple(Gain(**_typed(gain)) for gain in fields["gains"])
+    fields["runners_up"] = tuple(RunnerUp(**_typed(other)) for other in fields["runners_up"])
     return Decision(**fields)

@@ -85,6 +85,10 @@ class Prior(Protocol):
     def columns(self, dataset: str) -> Mapping[str, int]:
         """For each model known on the dataset, its column in the dataset's block."""
 
+    @property
+    def jitter(self) -> float:
+        """What was added to the diagonal of the covariance."""
+
     def describe(self) -> dict[str, Any]:
         """The prior as plain data, from which `prior_from` makes it again."""
 
@@ -289,16 +293,18 @@ class _Groups:
 
 def prior_from(description: Mapping[str, Any]) -> Prior:
     """The prior that `describe` gave as plain data."""
-    layouts: dict[object, Callable[..., Prior]] = {
+    layouts: dict[str, Callable[..., Prior]] = {
         "shared": SharedPrior,
         "product": ProductPrior,
         "joint": JointPrior,
     }
+    if not isinstance(description, Mapping):
+        raise InvalidPrior("a prior is described by an object with a layout, not by anything else")
     arguments = dict(description)
     layout = arguments.pop("layout", None)
-    if layout not in layouts:
-        raise InvalidPrior(f"a prior's layout is one of {', '.join(map(str, layouts))}: {layout!r}")
+    if not isinstance(layout, str) or layout not in layouts:
+        raise InvalidPrior(f"a prior's layout is one of {', '.join(layouts)}, not {layout!r}")
     try:
         return layouts[layout](**arguments)
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         raise InvalidPrior(f"this is no description of a {layout} prior: {error}") from error

@@ -8,12 +8,14 @@ c(x)                         Study.costs[model]; studies on one dataset agree on
 z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from bentham.errors import InvalidInput
+
+# Beyond these a sum of squares would overflow; no score or cost of the world comes near them.
+LARGEST, SMALLEST_COST = 1e50, 1e-50
 
 
 class Arm(NamedTuple):
@@ -41,19 +43,23 @@ class Study:
         if not self.name:
             raise InvalidInput("a study has an empty name; give it one")
         object.__setattr__(self, "dataset", self.dataset or self.name)
-        object.__setattr__(self, "costs", dict(self.costs))
+        # Plain floats, whatever number types came: an event must be fit for JSON.
+        costs = {model: float(cost) for model, cost in self.costs.items()}
+        object.__setattr__(self, "costs", costs)
+        object.__setattr__(self, "weight", float(self.weight))
+        object.__setattr__(self, "floor", float(self.floor))
         if not self.costs:
             raise InvalidInput(f"study {self.name!r} lists no models; give it at least one")
         for model, cost in self.costs.items():
-            if not (math.isfinite(cost) and cost > 0):
+            if not SMALLEST_COST <= cost <= LARGEST:
                 raise InvalidInput(
                     f"study {self.name!r}: the cost of model {model!r} is {cost}; "
                     "a cost is a finite number above zero"
                 )
-        if not (math.isfinite(self.weight) and self.weight > 0):
+        if not 0.0 < self.weight <= LARGEST:
             raise InvalidInput(
                 f"study {self.name!r}: the weight is {self.weight}; "
                 "a weight is a finite number above zero (1 is the paper's)"
             )
-        if not math.isfinite(self.floor):
+        if not abs(self.floor) <= LARGEST:
             raise InvalidInput(f"study {self.name!r}: the floor is {self.floor}; make it finite")

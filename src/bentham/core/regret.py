@@ -61,15 +61,16 @@ class RegretMeter:
         if changed:
             self._note(time)
 
-    def finish(self, time: float) -> Regret:
-        """The regret from 0 to the end of the run."""
+    def finish(self, end_time: float, until: float | None = None) -> Regret:
+        """The regret from 0 to the end of the run, or on to a later time."""
+        time = end_time if until is None else until
         areas = [
             weight * (area + gap * (time - since))
             for weight, area, gap, since in zip(
                 self._weights, self._area, self._gap, self._since, strict=True
             )
         ]
-        return Regret(math.fsum(areas), time, tuple(self._curve))
+        return Regret(math.fsum(areas), end_time, tuple(self._curve))
 
     def _note(self, time: float) -> None:
         # fsum is exact: the curve does not drift however long the run.

@@ -36,6 +36,8 @@ from bentham.core.state import State
 from bentham.core.warm_start import WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
+DEFAULT_ATTEMPTS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Belief:
@@ -60,7 +62,7 @@ class Scheduler:
         *,
         warm_start: str = "fastest:2",
         seed: int = 0,
-        attempts: int = 3,
+        attempts: int = DEFAULT_ATTEMPTS,
         record: Callable[[Event], None] | None = None,
     ):
         if attempts < 1:
@@ -84,22 +86,22 @@ class Scheduler:
         time: float = 0.0,
     ) -> None:
         """Serve a study from now on; `costs` maps its candidate models to what they cost."""
-        self.apply(StudyAdded(time, Study(name, costs, dataset, weight, floor)))
+        self.apply(StudyAdded(float(time), Study(name, costs, dataset, weight, floor)))
 
     def remove_study(self, name: str, *, time: float = 0.0) -> None:
         """Serve a study no longer; its running trials go on, and what they show is kept."""
-        self.apply(StudyRemoved(time, name))
+        self.apply(StudyRemoved(float(time), name))
 
     def add_device(self, device: DeviceName, *, time: float = 0.0) -> None:
         """Let a device ask."""
-        self.apply(DeviceAdded(time, device))
+        self.apply(DeviceAdded(float(time), device))
 
     def remove_device(self, device: DeviceName, *, time: float = 0.0) -> None:
         """Let a device go; the trial that it runs is lost."""
         trial = self._state.device_trial(device)
         if trial is not None:
             self.lose(trial, time=time)
-        self.apply(DeviceRemoved(time, device))
+        self.apply(DeviceRemoved(float(time), device))
 
     # -- ask and tell
 
@@ -107,20 +109,20 @@ class Scheduler:
         """What the idle device is to run now; None if nothing is left to try."""
         decision = self.decide(device)
         if decision is not None:
-            self.apply(TrialStarted(time, decision))
+            self.apply(TrialStarted(float(time), decision))
         return decision
 
     def tell(self, trial: int, score: float, *, time: float = 0.0) -> None:
         """A trial ended with a score; larger is better."""
-        self.apply(TrialCompleted(time, trial, score))
+        self.apply(TrialCompleted(float(time), int(trial), float(score)))
 
     def fail(self, trial: int, reason: str = "", *, time: float = 0.0) -> None:
         """A trial ended without a score; its arm is not tried again."""
-        self.apply(TrialFailed(time, trial, reason))
+        self.apply(TrialFailed(float(time), int(trial), reason))
 
     def lose(self, trial: int, *, time: float = 0.0) -> None:
         """A trial will never be heard of; its arm may be tried again."""
-        self.apply(TrialLost(time, trial))
+        self.apply(TrialLost(float(time), int(trial)))
 
     # -- the two verbs underneath
 
@@ -130,7 +132,7 @@ class Scheduler:
         busy = state.device_trial(device)
         if busy is not None:
             raise IllegalEvent(f"device {device!r} runs trial {busy}; tell, fail or lose it first")
-        options = self._policy.rank(state, RUNNERS_UP + 1)
+        options = self._policy.rank(state)
         planned = state.warm_queue.first()
         if planned is not None:
             study, column = planned
@@ -159,6 +161,11 @@ class Scheduler:
     def studies(self) -> tuple[str, ...]:
         """The studies being served, in the order they were added."""
         return tuple(self._state.studies)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing runs and nothing is left to try."""
+        return not self._state.running and not self._state.open_orders
 
     @property
     def devices(self) -> dict[DeviceName, int | None]:

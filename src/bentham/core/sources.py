@@ -64,27 +64,43 @@ def kernel_prior(
     jitter: float = DEFAULT_JITTER,
 ) -> SharedPrior:
     """A kernel over features; length scales as given, or the likeliest, one per feature."""
-    inputs = np.asarray(features, dtype=np.float64)
-    if inputs.ndim == 1:
-        inputs = inputs[:, np.newaxis]
-    inputs = as_numbers(inputs, (len(models), inputs.shape[1]), "features", "model and feature")
+    given = np.asarray(features)
+    given = given[:, np.newaxis] if given.ndim == 1 else given
+    width = given.shape[1] if given.ndim == 2 else 1
+    inputs = as_numbers(given, (len(models), width), "features", "model and feature")
     checked_jitter(jitter)
     scores = _as_history(models, history)
     likelihood = _Likelihood(scores, jitter)
     if length_scales is None:
         lengths, variance = _likeliest(likelihood, kernel, inputs)
     else:
-        lengths = np.broadcast_to(np.asarray(length_scales, float), inputs.shape[1:]).copy()
-        if not (np.all(np.isfinite(lengths)) and np.all(lengths > 0)):
-            raise InvalidPrior(f"the length scales are {lengths}; each must be finite and above 0")
+        lengths = _as_length_scales(length_scales, width)
         variance = _likeliest_variance(likelihood, correlation(kernel, inputs, lengths))
     matrix = correlation(kernel, inputs, lengths)
-    mean = likelihood.at(matrix, variance).mean
+    try:
+        mean = likelihood.at(matrix, variance).mean
+    except LinAlgError:
+        raise InvalidPrior(
+            "the kernel's covariance is singular: models have equal, or all but equal, features; "
+            "pass a jitter above zero, or features that tell them apart"
+        ) from None
     return SharedPrior(models, np.full(len(models), mean), variance * matrix, jitter)
 
 
+def _as_length_scales(length_scales: npt.ArrayLike, features: int) -> Vector:
+    given = np.asarray(length_scales)
+    lengths = np.full(features, given) if given.ndim == 0 else given
+    lengths = as_numbers(lengths, (features,), "length_scales", "feature")
+    if not np.all(lengths > 0.0):
+        raise InvalidPrior(f"length_scales is {lengths}; each must be above zero")
+    return lengths
+
+
 def _as_history(models: Sequence[str], history: npt.ArrayLike) -> Matrix:
-    scores = np.array(history, dtype=np.float64)
+    try:
+        scores = np.array(history, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidPrior(f"history holds something that is not a number ({error})") from error
     if scores.ndim != 2 or scores.shape[1] != len(models) or not len(scores):
         raise InvalidPrior(
             f"history has shape {scores.shape}; expected (studies, {len(models)}), "

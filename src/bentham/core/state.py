@@ -25,7 +25,7 @@ from bentham.core.events import (
     TrialStarted,
 )
 from bentham.core.prior import Prior
-from bentham.core.problem import Study
+from bentham.core.problem import LARGEST, Study
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
@@ -171,7 +171,7 @@ class State:
         return block
 
     def _trial_completed(self, event: TrialCompleted) -> Block:
-        if not math.isfinite(event.score):
+        if not abs(event.score) <= LARGEST:
             raise InvalidInput(
                 f"the score of trial {event.trial} is {event.score}; "
                 "a score is a finite number: report a trial without one as failed"

@@ -9,6 +9,7 @@ and said so:
 
     above   MIU_s never grows with s (a subset of S' leaves more doubt), so MIU_1, the root of the
             largest diagonal entry, and MIU_2, which is cheap, bound the rest; past the rank it is 0
+            (the numerical rank: eigenvalues of the size of rounding count as zero)
     below   any chain of subsets gives one: greedily the next arm of largest doubt, and for some
             arms x greedily the other arm that tells the least about x
 
@@ -17,7 +18,7 @@ hold: with independent arms of unequal variance every MIU_s is the largest devia
 of largest variance can always be the one added. See docs/theory.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,18 +63,23 @@ def miu_scores_of_blocks(
     An arm keeps most doubt when the others lie outside its block, as long as they last: only
     what cannot be placed outside (a block takes as many as its rank) tells something about it.
     """
-    ranks = [sum(score.upper > 0.0 for score in scores) for scores, _ in blocks]
+    lower = _combined([([score.lower for score in scores], times) for scores, times in blocks])
+    upper = _combined([([score.upper for score in scores], times) for scores, times in blocks])
+    return [Bounds(lower(chosen), upper(chosen)) for chosen in range(count)]  # s - 1 chosen
+
+
+def _combined(blocks: Sequence[tuple[list[float], int]]) -> Callable[[int], float]:
+    ranks = [sum(score > 0.0 for score in scores) for scores, _ in blocks]
     total = sum(rank * times for rank, (_, times) in zip(ranks, blocks, strict=True))
-    result = []
-    for chosen in range(count):  # s - 1 of them
-        best = Bounds(0.0, 0.0)
-        for rank, (scores, _) in zip(ranks, blocks, strict=True):
-            inside = max(0, chosen - (total - rank))
-            if inside < len(scores):
-                lower = max(best.lower, scores[inside].lower)
-                best = Bounds(lower, max(best.upper, scores[inside].upper))
-        result.append(best)
-    return result
+
+    def largest(chosen: int) -> float:
+        inside = (max(0, chosen - (total - rank)) for rank in ranks)
+        return max(
+            scores[place] if place < len(scores) else 0.0
+            for place, (scores, _) in zip(inside, blocks, strict=True)
+        )
+
+    return largest
 
 
 def miu_total(scores: Sequence[Bounds], tested: int) -> Bounds:
@@ -90,8 +96,7 @@ def top_diagonal_bound(covariance: Matrix, tested: int) -> float:
 def _enumerated(covariance: Matrix) -> list[float]:
     size = len(covariance)
     resolution = RESOLUTION * np.diag(covariance)
-    # Judged along the best-conditioned chain: along others, rounding looks like doubt.
-    rank = int(np.count_nonzero(_widest_chain(covariance)))
+    rank = _rank(covariance)  # beyond it, what looks like doubt is rounding
     best = [0.0] * size
 
     def visit(conditional: Matrix, first: int, chosen: int) -> None:
@@ -109,8 +114,10 @@ def _enumerated(covariance: Matrix) -> list[float]:
 
 def _bounded(covariance: Matrix) -> list[Bounds]:
     lower = np.maximum(_widest_chain(covariance), _narrowest_chains(covariance))
+    rank = _rank(covariance)
+    lower[rank:] = 0.0
     lower = np.maximum.accumulate(lower[::-1])[::-1]  # MIU_s >= MIU_{s+1}
-    upper = np.where(_widest_chain(covariance) > 0.0, _second(covariance), 0.0)
+    upper = np.where(np.arange(len(covariance)) < rank, _second(covariance), 0.0)
     largest = float(np.sqrt(np.diag(covariance).max()))
     upper[0] = lower[0] = largest
     # Rounding may lift a bound from below past one from above that it meets.
@@ -118,6 +125,11 @@ def _bounded(covariance: Matrix) -> list[Bounds]:
         Bounds(min(float(low), float(high)), float(high))
         for low, high in zip(lower, upper, strict=True)
     ]
+
+
+def _rank(covariance: Matrix) -> int:
+    values = np.linalg.eigvalsh(covariance)
+    return int((values > len(values) * np.finfo(float).eps * values[-1]).sum())
 
 
 def _second(covariance: Matrix) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from bentham.core.problem import LARGEST
 from bentham.errors import InvalidPrior
 
 Vector = npt.NDArray[np.float64]
@@ -18,14 +19,17 @@ def as_numbers(values: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: s
     """The values as floats of the given shape, all finite."""
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidPrior(f"{what} holds something that is not a number ({error})") from error
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidPrior(
+            f"{what} is ragged or holds something that is not a number; "
+            f"pass numbers in the shape {shape}, one entry per {unit}"
+        ) from None
     if array.shape != shape:
         raise InvalidPrior(
             f"{what} has shape {array.shape}; expected {shape}, one entry per {unit}: "
             "pass it in the order of the names"
         )
-    bad = np.argwhere(~np.isfinite(array))
+    bad = np.argwhere(~(np.abs(array) <= LARGEST**2))  # a covariance may be a score squared
     if len(bad):
         entry = ", ".join(str(index) for index in bad[0])
         raise InvalidPrior(
@@ -58,8 +62,8 @@ def unique_names(names: Sequence[object], unit: str) -> None:
 
 def checked_jitter(jitter: float) -> float:
     """The jitter, if it is one."""
-    if not (np.isfinite(jitter) and jitter >= 0):
-        raise InvalidPrior(f"the jitter is {jitter}; it must be a finite number, zero or above")
+    if not 0.0 <= jitter <= LARGEST:
+        raise InvalidPrior(f"the jitter is {jitter}; it must be a number from 0 to {LARGEST:g}")
     return float(jitter)
 
 

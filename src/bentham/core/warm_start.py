@@ -6,12 +6,12 @@ mean       every study's arm of highest prior mean (Alg. 1 lines 1-2)
 none       the policy chooses from the first trial on
 """
 
-import heapq
+import bisect
 from dataclasses import dataclass
 
 import numpy as np
 
-from bentham.core.blocks import Block, StudyState
+from bentham.core.blocks import Block, Status, StudyState
 from bentham.errors import InvalidInput
 
 # (round, study's order, the arm's column in the study's block): served in this order.
@@ -50,28 +50,50 @@ class WarmStart:
 
 
 class WarmQueue:
-    """The warm-start picks still to be run, in order."""
+    """The warm-start picks still to be run, in order.
+
+    A pick goes when its trial starts, or when it can never start again; which picks are left is
+    a matter of the events alone, however often anybody looked.
+    """
 
     def __init__(self) -> None:
-        self._heap: list[tuple[Pick, StudyState]] = []
+        self._picks: list[tuple[Pick, StudyState]] = []  # ascending
 
     def push(self, pick: Pick, study: StudyState) -> None:
         """Plan a pick, or plan it again after its trial was lost."""
-        # Picks differ at least by study and column, so the heap never compares the studies.
-        heapq.heappush(self._heap, (pick, study))
+        bisect.insort(self._picks, (pick, study), key=_pick_of)
 
     def first(self) -> tuple[StudyState, int] | None:
-        """The next pick that can be run; those that cannot any more are dropped."""
-        while self._heap:
-            (_, _, column), study = self._heap[0]
-            if study.block.candidate[column] and study in study.block.studies:
-                return study, column
-            heapq.heappop(self._heap)
-        return None
+        """The next pick that can be run now."""
+        place = self._first_place()
+        if place is None:
+            return None
+        (_, _, column), study = self._picks[place]
+        return study, column
 
     def take(self, block: Block, column: int) -> tuple[Pick, StudyState] | None:
-        """Remove and return the first pick if it is this arm."""
-        first = self.first()
-        if first is None or first[0].block is not block or first[1] != column:
+        """Remove and return the next pick if it is this arm."""
+        place = self._first_place()
+        if place is None:
             return None
-        return heapq.heappop(self._heap)
+        pick, study = self._picks[place]
+        if study.block is not block or pick[2] != column:
+            return None
+        return self._picks.pop(place)
+
+    def _first_place(self) -> int | None:
+        place = 0
+        while place < len(self._picks):
+            (_, _, column), study = self._picks[place]
+            status = study.block.status[column]
+            if study not in study.block.studies or status in (Status.OBSERVED, Status.FAILED):
+                del self._picks[place]  # for good: neither comes back
+            elif status == Status.RUNNING:  # on another study's behalf; it may get lost
+                place += 1
+            else:
+                return place
+        return None
+
+
+def _pick_of(entry: tuple[Pick, StudyState]) -> Pick:
+    return entry[0]

@@ -15,6 +15,7 @@ from bentham.sim.simulator import ORACLE, Disturbances, Run, simulate
 from bentham.tables import Table, complete_history, history_scores
 
 LEVELS = (0.1, 0.03, 0.01)
+DEFAULT_HOLDOUT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +23,13 @@ class Experiment:
     """Everything of a simulation but the policy and the seed.
 
     `prior` is `sample`, `kernel`, `kernel:NAME` or the path of a prior in JSON (as `describe`
-    gives it). Without a `history` of its own, `holdout` studies of the table are drawn as one.
+    gives it). Without a `history` of its own, `holdout` studies of the table are drawn as one: 8
+    unless given, none where the prior is read from a file.
     """
 
     table: Table
     history: Table | None = None
-    holdout: int = 8
+    holdout: int | None = None
     prior: str = "sample"
     jitter: float = DEFAULT_JITTER
     features: Matrix | None = None
@@ -42,7 +44,14 @@ class Experiment:
         """(history, served) for a seed."""
         if self.history is not None:
             return self.history, self.table
-        return self.table.split(self.holdout, seed)
+        default = 0 if self.prior_is_given else DEFAULT_HOLDOUT
+        holdout = default if self.holdout is None else self.holdout
+        return self.table.split(holdout, seed, complete_only=self.prior == "sample")
+
+    @property
+    def prior_is_given(self) -> bool:
+        """Whether the prior is read from a file, and needs no history."""
+        return self.prior.endswith(".json")
 
     def make_prior(self, history: Table) -> Prior:
         """The prior that a history gives."""
@@ -65,7 +74,7 @@ class Experiment:
                 self.length_scale,
                 self.jitter,
             )
-        if self.prior.endswith(".json"):
+        if self.prior_is_given:
             return _read_prior(Path(self.prior))
         raise InvalidInput(
             f"unknown prior {self.prior!r}; choose sample, kernel, kernel:NAME or a .json file"
@@ -106,7 +115,7 @@ class Outcome:
             "table": experiment.table.name,
             "policy": self.policy,
             "prior": experiment.prior,
-            "jitter": experiment.jitter,
+            "jitter": self.prior.jitter,
             "devices": experiment.devices,
             "seed": self.seed,
             "warm_start": experiment.warm_start,
@@ -162,5 +171,7 @@ def _read_prior(path: Path) -> Prior:
         return prior_from(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise InvalidPrior(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, AttributeError, RecursionError) as error:
+    except InvalidPrior as error:
+        raise InvalidPrior(f"{path}: {error}") from None
+    except (ValueError, RecursionError) as error:
         raise InvalidPrior(f"{path}: not a prior in JSON ({error})") from None

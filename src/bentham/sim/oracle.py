@@ -30,7 +30,8 @@ class Oracle(HighestRate):
         gains = np.zeros(block.prior.size)
         for study in block.studies:
             scores = self._known(state, study)
-            best = study.columns[scores == scores.max()]
+            possible = block.status[study.columns] != Status.FAILED
+            best = study.columns[scores == scores.max(where=possible, initial=-np.inf)]
             if not np.any(block.status[best] == Status.RUNNING):
                 improvement = np.maximum(scores - study.incumbent, 0.0)
                 gains[study.columns] += study.weight * improvement

@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bentham.core import (
+    DEFAULT_ATTEMPTS,
     Arm,
     Event,
     Prior,
@@ -23,6 +24,7 @@ from bentham.errors import BenthamError, InvalidRecording
 from bentham.sim.oracle import Oracle
 
 FORMAT = 1
+Value = TypeVar("Value", str, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,48 +37,73 @@ class Recording:
     prior: Prior
     events: tuple[Event, ...]
     truth: Mapping[Arm, float] | None = None
+    attempts: int = DEFAULT_ATTEMPTS
 
     def scheduler(self) -> Scheduler:
         """A fresh scheduler with the settings of the recorded one."""
         policy = self.policy if self.truth is None else Oracle(self.truth)
-        return Scheduler(self.prior, policy, warm_start=self.warm_start, seed=self.seed)
+        return Scheduler(
+            self.prior,
+            policy,
+            warm_start=self.warm_start,
+            seed=self.seed,
+            attempts=self.attempts,
+        )
 
 
 def write_recording(path: Path, recording: Recording) -> None:
-    """Write a recording; an existing file is replaced."""
+    """Write a recording; an existing file is replaced, once the new one is whole."""
+    partial = path.with_name(path.name + ".partial")
     try:
-        with path.open("w", encoding="utf-8") as file:
+        with partial.open("w", encoding="utf-8") as file:
             for line in _lines(recording):
                 file.write(json.dumps(line, allow_nan=False) + "\n")
-    except OSError as error:
-        raise InvalidRecording(f"{path}: cannot be written ({error.strerror})") from None
+        partial.replace(path)
+    except (OSError, ValueError) as error:  # a full disk, or a number that is not finite
+        partial.unlink(missing_ok=True)
+        raise InvalidRecording(f"{path}: cannot be written ({error})") from None
 
 
 def read_recording(path: Path) -> Recording:
     """Read a recording back."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise InvalidRecording(f"{path}: not a recording, since not UTF-8 text") from None
     except OSError as error:
         raise InvalidRecording(f"{path}: cannot be read ({error.strerror})") from None
     header, *events = _parsed(path, lines) or [{}]
-    if header.get("format") != FORMAT:
+    if header.get("format") != FORMAT or isinstance(header["format"], bool):
         raise InvalidRecording(
             f"{path}: not a recording of format {FORMAT}; make one with bentham simulate --events"
         )
+    if header.get("events") != len(events):
+        raise InvalidRecording(
+            f"{path}: {len(events)} events where {header.get('events')} were written; "
+            "the file was cut or changed: take another copy"
+        )
     try:
         truth = header.get("truth")
+        if (truth is not None) != (header["policy"] == Oracle.name):
+            raise InvalidRecording("the true scores belong to the oracle, and to it alone")
         return Recording(
-            policy=header["policy"],
-            warm_start=header["warm_start"],
-            seed=header["seed"],
+            policy=_typed(header, "policy", str),
+            warm_start=_typed(header, "warm_start", str),
+            seed=_typed(header, "seed", int),
+            attempts=_typed(header, "attempts", int),
             prior=prior_from(header["prior"]),
             events=tuple(map(event_from_dict, events)),
-            truth=None if truth is None else {Arm(d, m): score for d, m, score in truth},
+            truth=None if truth is None else {Arm(d, m): float(score) for d, m, score in truth},
         )
-    except (KeyError, TypeError, ValueError, BenthamError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, BenthamError) as error:
         raise InvalidRecording(f"{path}: not a whole recording ({error})") from None
+
+
+def _typed(header: Mapping[str, Any], key: str, kind: type[Value]) -> Value:
+    value = header[key]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InvalidRecording(f"{key} is {value!r}, not of type {kind.__name__}")
+    return value
 
 
 def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
@@ -85,6 +112,8 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
         "policy": recording.policy,
         "warm_start": recording.warm_start,
         "seed": recording.seed,
+        "attempts": recording.attempts,
+        "events": len(recording.events),
         "prior": recording.prior.describe(),
     }
     if recording.truth is not None:
@@ -93,11 +122,17 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
     yield from map(event_to_dict, recording.events)
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
 def _parsed(path: Path, lines: Iterable[str]) -> list[dict[str, Any]]:
     parsed = []
     for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):

@@ -1,7 +1,7 @@
 """A discrete-event simulator: virtual time, the scheduler of the core, true scores and costs.
 
 What happens at one instant happens in this order: trials that end are observed in the order they
-started, devices under repair return, then idle devices are filled, lowest first. The queue is
+started (and devices under repair return), then idle devices are filled, lowest first. The queue is
 keyed by (time, sequence), so nothing depends on chance but what the seed decides.
 """
 
@@ -100,6 +100,8 @@ def simulate(
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Serve the studies until every arm was tried, or until a time; `progress` counts trials."""
+    if not studies:
+        raise InvalidInput("there is no study to serve; give at least one")
     if devices < 1:
         raise InvalidInput(f"the number of devices is {devices}; it takes at least one")
     if math.isnan(until) or until < 0.0:
@@ -164,15 +166,17 @@ class _Simulation:
     def run(self) -> Run:
         now = 0.0
         self._fill(now)
-        while self._queue and self._queue[0].time <= self._until:
+        # Once all is tried, devices still under repair are nobody's concern.
+        while not self._scheduler.finished and self._queue and self._queue[0].time <= self._until:
             now = self._queue[0].time
             known: list[tuple[int, float]] = []
             while self._queue and self._queue[0].time == now:
                 known += self._end(heapq.heappop(self._queue))
             self._meter.observe(now, known)
             self._fill(now)
-        end = self._until if self._queue else now
-        return Run(tuple(self._trials), self._meter.finish(end), tuple(self._events))
+        end = now if self._scheduler.finished else self._until
+        horizon = self._until if math.isfinite(self._until) else None
+        return Run(tuple(self._trials), self._meter.finish(end, horizon), tuple(self._events))
 
     def _fill(self, now: float) -> None:
         while self._idle and now < self._until:

@@ -7,6 +7,7 @@ oboe:MODELS     as many of its models, evenly spaced through the list (oboe:8, o
 PATH            a CSV file with the columns study, model, score, cost
 """
 
+import os
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -24,9 +25,9 @@ BUNDLED = ("synthetic", "oboe")
 def load_table(name: str) -> Table:
     """A bundled table by its name, or a file by its path."""
     base, colon, argument = name.partition(":")
-    if base not in BUNDLED or Path(name).suffix:
+    if base not in BUNDLED:
         return _from_path(name)
-    if colon and not argument.isdecimal():
+    if colon and not (argument.isascii() and argument.isdigit() and len(argument) <= 9):
         raise InvalidInput(f"table {name!r}: after the colon comes a number, as in {base}:8")
     if base == "oboe":
         table = _packaged("oboe.csv.gz", "oboe")
@@ -38,7 +39,7 @@ def load_table(name: str) -> Table:
 
 def _from_path(name: str) -> Table:
     path = Path(name)
-    if not path.exists() and not path.suffix:
+    if not path.suffix and not os.path.lexists(path):
         raise InvalidInput(
             f"there is no table {name!r}: name a CSV file, or a bundled table "
             f"({', '.join(BUNDLED)})"

@@ -5,21 +5,21 @@ A row is counted as an editor or a spreadsheet counts it: the header is row 1.
 
 import csv
 import gzip
+import io
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 
+from bentham.core.problem import LARGEST, SMALLEST_COST
 from bentham.core.validation import Matrix
 from bentham.errors import InvalidTable
 from bentham.tables.table import Table
 
 COLUMNS = ("study", "model", "score", "cost")
-# Beyond these a sum of squares would overflow; no score or cost comes near them.
-LARGEST, SMALLEST_COST = 1e50, 1e-50
-
 Row = tuple[int, dict[str, str]]
 
 
@@ -28,6 +28,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
     seen: dict[tuple[str, str], int] = {}
     studies: dict[str, int] = {}
     models: dict[str, int] = {}
+    begins: list[int] = []
     entries: list[tuple[int, int, float, float]] = []
     for row, fields in _rows(path, COLUMNS):
         study, model = fields["study"], fields["model"]
@@ -35,21 +36,26 @@ def read_table(path: Path, name: str | None = None) -> Table:
             raise _error(path, row, "the study has no name; name it, or delete the row")
         if not model:
             raise _error(
-                path, row, f"study {study!r} lists no model here; name one, or delete the row"
+                path, row, f"study {_short(study)} lists no model here; name one, or delete the row"
             )
         if (study, model) in seen:
             first = seen[study, model]
             raise _error(
                 path,
                 row,
-                f"study {study!r} and model {model!r} stand in row {first} already; "
+                f"study {_short(study)} and model {_short(model)} stand in row {first} already; "
                 "delete one of the two",
             )
         seen[study, model] = row
         score = _number(path, row, "score", fields["score"])
         cost = _number(path, row, "cost", fields["cost"])
         if cost < SMALLEST_COST:
-            raise _error(path, row, f"the cost is {cost:g}; a cost must be above zero")
+            limit = "" if cost <= 0.0 else f" (at least {SMALLEST_COST:g})"
+            raise _error(
+                path, row, f"the cost is {cost:g}; write one above zero{limit}, or delete the row"
+            )
+        if study not in studies:
+            begins.append(row)
         places = studies.setdefault(study, len(studies)), models.setdefault(model, len(models))
         entries.append((*places, score, cost))
     if not entries:
@@ -58,7 +64,9 @@ def read_table(path: Path, name: str | None = None) -> Table:
     costs = scores.copy()
     for place, column, score, cost in entries:
         scores[place, column], costs[place, column] = score, cost
-    return Table(name or str(path), tuple(studies), tuple(models), scores, costs)
+    return Table(
+        name or str(path), tuple(studies), tuple(models), scores, costs, rows=tuple(begins)
+    )
 
 
 def read_features(path: Path, models: Sequence[str]) -> Matrix:
@@ -67,7 +75,7 @@ def read_features(path: Path, models: Sequence[str]) -> Matrix:
     for row, fields in _rows(path, ("model",)):
         model = fields.pop("model")
         if model in found:
-            raise _error(path, row, f"model {model!r} stands there twice; delete one of the two")
+            raise _error(path, row, f"model {_short(model)} stands twice; delete one of the two")
         found[model] = [_number(path, row, name, text) for name, text in fields.items()]
         if not found[model]:
             raise _error(path, 1, "there is no feature beside the model; add a numeric column")
@@ -78,15 +86,12 @@ def read_features(path: Path, models: Sequence[str]) -> Matrix:
 
 
 def history_scores(history: Table, models: Sequence[str]) -> Matrix:
-    """The scores of historical studies over the models served; models not served are left out."""
+    """The scores of historical studies over the models served; NaN where one was not run."""
+    scores = np.full((len(history.studies), len(models)), np.nan)
     places = {model: place for place, model in enumerate(history.models)}
-    for model in models:
-        if model not in places:
-            raise InvalidTable(
-                f"{history.name}: no row has model {model!r}, which is to be served; "
-                "add its rows to the history, or leave the model out of the table"
-            )
-    scores: Matrix = history.scores[:, [places[model] for model in models]]
+    for column, model in enumerate(models):
+        if model in places:
+            scores[:, column] = history.scores[:, places[model]]
     return scores
 
 
@@ -96,49 +101,55 @@ def complete_history(history: Table, models: Sequence[str]) -> Matrix:
     missing = np.argwhere(~np.isfinite(scores))
     if len(missing):
         study, model = missing[0]
+        row = f", row {history.rows[study]}" if history.rows else ""
         raise InvalidTable(
-            f"{history.name}: study {history.studies[study]!r} has no row for model "
-            f"{models[model]!r}; add that row, delete the study's rows, or use --prior kernel"
+            f"{history.name}{row}: study {_short(history.studies[study])} begins here and has no "
+            f"row for model {_short(models[model])}; add that row, delete the study's rows, or use "
+            "--prior kernel"
         )
     return scores
 
 
 def _rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
     try:
-        with _open(path) as file:
-            yield from _parsed(path, file, required)
+        text = _decoded(path, path.read_bytes())
     except FileNotFoundError:
         raise InvalidTable(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
         raise InvalidTable(f"{path}: this is a folder; name a CSV file in it") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidTable(f"{path}: cannot be read ({reason}); check the file") from None
+    yield from _parsed(path, io.StringIO(text, newline=""), required)
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    if data.startswith(b"\x1f\x8b"):  # compressed, whatever it is called
+        data = gzip.decompress(data)
+    try:
+        # utf-8-sig: spreadsheets put a byte-order mark before the header.
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidTable(
-            f"{path}: byte {error.start} is not UTF-8 text; save it as a UTF-8 CSV file"
-        ) from None
-    except (OSError, EOFError) as error:
-        raise InvalidTable(f"{path}: cannot be read ({error}); check the file") from None
-
-
-def _open(path: Path) -> TextIO:
-    # utf-8-sig: spreadsheets put a byte-order mark before the header.
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+        row = data.count(b"\n", 0, error.start) + 1
+        raise _error(path, row, "not UTF-8 text; save it as a UTF-8 CSV file") from None
 
 
 def _parsed(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
     reader = csv.reader(file, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
-        if not header:
-            raise _error(path, 1, f"the file is empty; begin with the header {','.join(required)}")
+        if not any(header):
+            raise _error(
+                path, 1, f"the file is empty here; begin with the header {','.join(required)}"
+            )
         for name in required:
             if header.count(name) != 1:
                 problem = "is missing" if name not in header else "stands there twice"
                 raise _error(
                     path,
                     1,
-                    f"the column {name!r} {problem}; the header must be {','.join(required)}",
+                    f"the column {name!r} {problem}; the header must hold {','.join(required)}, "
+                    "in lower case and separated by commas",
                 )
         for fields in reader:
             if not any(field.strip() for field in fields):
@@ -158,17 +169,27 @@ def _parsed(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
 
 def _number(path: Path, row: int, column: str, text: str) -> float:
     try:
-        value = float(text)
+        # float() would also take 1_000 and the digits of other scripts.
+        value = float(text) if text.isascii() and "_" not in text else None
     except ValueError:
-        shown = repr(text if len(text) <= 40 else text[:37] + "...")
+        value = None
+    if value is None:
         raise _error(
-            path, row, f"the {column} is {shown}, not a number; write one, or delete the row"
-        ) from None
-    if not math.isfinite(value) or abs(value) > LARGEST:
+            path, row, f"the {column} is {_short(text)}, not a number; write one, or delete the row"
+        )
+    if not abs(value) <= LARGEST:
+        limit = f" of at most {LARGEST:g}" if math.isfinite(value) else ""
         raise _error(
-            path, row, f"the {column} is {text[:40]}; write a finite number, or delete the row"
+            path,
+            row,
+            f"the {column} is {text[:40]}; write a finite number{limit}, or delete the row",
         )
     return value
+
+
+def _short(text: str) -> str:
+    """A name as it stands in a message: quoted, on one line, not too long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _error(path: Path, row: int, problem: str) -> InvalidTable:

@@ -10,6 +10,7 @@ model's complexity, each drawn log-uniformly between 1 and 4. Numbers are rounde
 import numpy as np
 
 from bentham.core.kernels import correlation
+from bentham.core.validation import Matrix
 from bentham.tables.table import Table
 
 STUDIES = MODELS = 50
@@ -18,7 +19,7 @@ COST_SPREAD = 4.0
 DECIMALS = 6
 
 
-def model_features() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def model_features() -> Matrix:
     """Where the models lie."""
     return np.linspace(0.0, 1.0, MODELS)[:, np.newaxis]
 

@@ -14,7 +14,8 @@ from bentham.errors import InvalidInput
 class Table:
     """Scores and costs, studies by models, NaN where a study does not list a model.
 
-    Every study has a dataset of its own. `features`, where known, has one row per model.
+    Every study has a dataset of its own. `features`, where known, has one row per model. `rows`
+    says where in its file each study begins.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Table:
     scores: Matrix
     costs: Matrix
     features: Matrix | None = None
+    rows: tuple[int, ...] = ()
 
     def only(self, studies: Sequence[int]) -> "Table":
         """The table of some of the studies, by their places."""
@@ -32,6 +34,7 @@ class Table:
             studies=tuple(self.studies[study] for study in chosen),
             scores=self.scores[chosen],
             costs=self.costs[chosen],
+            rows=tuple(self.rows[study] for study in chosen) if self.rows else (),
         )
 
     def specs(self, floor: float = 0.0) -> list[Study]:
@@ -58,9 +61,9 @@ class Table:
             if np.isfinite(score)
         }
 
-    def split(self, history: int, seed: int) -> tuple["Table", "Table"]:
-        """(history, served): so many complete studies drawn at random, and all the others."""
-        complete = np.flatnonzero(np.isfinite(self.scores).all(axis=1))
+    def split(self, history: int, seed: int, complete_only: bool = True) -> tuple["Table", "Table"]:
+        """(history, served): so many studies drawn at random, and all the others."""
+        complete = np.flatnonzero(np.isfinite(self.scores).all(axis=1) | (not complete_only))
         if history >= len(self.studies):
             raise InvalidInput(
                 f"cannot hold out {history} of the {len(self.studies)} studies of {self.name}: "
@@ -69,7 +72,7 @@ class Table:
         if history > len(complete):
             raise InvalidInput(
                 f"cannot hold out {history} studies of {self.name}: only {len(complete)} list "
-                "every model; hold out fewer, or pass --history"
+                "every model; hold out fewer, pass --history, or use --prior kernel"
             )
         # Raw bits of a fixed stream: the same draw with every version of numpy.
         bits = np.random.PCG64(np.random.SeedSequence([seed, len(self.studies)]))

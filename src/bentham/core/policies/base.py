@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from bentham.core.blocks import Block, StudyState
+from bentham.core.decision import RANKED
 from bentham.core.state import State
 from bentham.core.validation import Vector
 
@@ -29,16 +30,16 @@ class Policy(Protocol):
     def touch(self, block: Block) -> None:
         """A block has changed: whatever was computed from it is stale."""
 
-    def rank(self, state: State, count: int) -> list[Option]:
-        """The first so many options, best first; none if nothing may be run.
+    def rank(self, state: State) -> list[Option]:
+        """The first RANKED options, best first; none if nothing may be run.
 
         Equal values rank by the lowest study, then the lowest model.
         """
 
 
-def rank_within(study: StudyState, values: Vector, count: int) -> list[Option]:
+def rank_within(study: StudyState, values: Vector) -> list[Option]:
     """A study's candidates by value, highest first; `values` run along `study.columns`."""
     open_places = np.flatnonzero(study.block.candidate[study.columns])
     # Columns stand in model order and the sort is stable: ties go to the lowest model.
-    order = open_places[np.argsort(-values[open_places], kind="stable")[:count]]
+    order = open_places[np.argsort(-values[open_places], kind="stable")[:RANKED]]
     return [Option(float(values[place]), study, int(study.columns[place])) for place in order]

@@ -39,7 +39,7 @@ class GpUcb:
         """The potentials of the block's studies are no longer right."""
         self._stale[block.order] = self._blocks[block.order] = block
 
-    def rank(self, state: State, count: int) -> list[Option]:
+    def rank(self, state: State) -> list[Option]:
         """The models of the study with the largest potential."""
         if self._studies != len(state.studies):  # the bound's width depends on N
             self._studies = len(state.studies)
@@ -51,7 +51,7 @@ class GpUcb:
         if not best:
             return []
         study = state.by_order[best[0][1]]
-        return rank_within(study, self._bounds(study), count)
+        return rank_within(study, self._bounds(study))
 
     def _enter(self, block: Block) -> None:
         for order in self._entered.get(block.order, set()):

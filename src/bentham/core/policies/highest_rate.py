@@ -6,6 +6,7 @@ Each block enters its best few arms in a tournament; a decision looks anew at to
 import numpy as np
 
 from bentham.core.blocks import Block
+from bentham.core.decision import RANKED
 from bentham.core.policies.base import Option
 from bentham.core.state import State
 from bentham.core.tournament import Tournament
@@ -31,23 +32,24 @@ class HighestRate:
         """The block's entries are no longer right."""
         self._stale[block.order] = block
 
-    def rank(self, state: State, count: int) -> list[Option]:
+    def rank(self, state: State) -> list[Option]:
         """The arms of highest rate: the best few lie among the best few blocks."""
         for order, block in self._stale.items():
-            entries = _entries(block, self.gains(state, block), count)
+            # A block that nobody lists sleeps: computing its gains would wake it.
+            entries = _entries(block, self.gains(state, block)) if block.studies else None
             self._tournament.update(order, entries)
         self._stale.clear()
-        best = self._tournament.smallest(count)
-        first = sorted(entry for entries in best for entry in entries)[:count]
+        best = self._tournament.smallest(RANKED)
+        first = sorted(entry for entries in best for entry in entries)[:RANKED]
         return [Option(-loss, state.by_order[study], column) for loss, study, _, column in first]
 
 
-def _entries(block: Block, gains: Vector, count: int) -> tuple[Entry, ...] | None:
+def _entries(block: Block, gains: Vector) -> tuple[Entry, ...] | None:
     losses = np.where(block.candidate, -gains / block.cost, np.inf)
     if len(block.studies) == 1 and block.prior.in_model_order:  # a stable sort is enough
-        chosen = losses.argsort(kind="stable")[:count]
+        chosen = losses.argsort(kind="stable")[:RANKED]
     else:
-        chosen = np.lexsort((block.prior.model_rank, block.first_study, losses))[:count]
+        chosen = np.lexsort((block.prior.model_rank, block.first_study, losses))[:RANKED]
     entries = zip(
         losses[chosen].tolist(),
         block.first_study[chosen].tolist(),

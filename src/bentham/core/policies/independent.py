@@ -17,13 +17,13 @@ class RoundRobin:
     def touch(self, block: Block) -> None:
         """Nothing is remembered."""
 
-    def rank(self, state: State, count: int) -> list[Option]:
+    def rank(self, state: State) -> list[Option]:
         """The next study after the one served last, its models by EI."""
         orders = state.open_orders
         if not orders:
             return []
         turn = bisect.bisect_right(orders, state.cursor) % len(orders)
-        return _by_expected_improvement(state, orders[turn], count)
+        return _by_expected_improvement(state, orders[turn])
 
 
 class RandomStudy:
@@ -41,7 +41,7 @@ class RandomStudy:
     def touch(self, block: Block) -> None:
         """Nothing is remembered."""
 
-    def rank(self, state: State, count: int) -> list[Option]:
+    def rank(self, state: State) -> list[Option]:
         """A study drawn among those with something left to try, its models by EI."""
         orders = state.open_orders
         if not orders:
@@ -49,9 +49,9 @@ class RandomStudy:
         # Raw bits, since numpy promises their stream for ever and that of its methods not.
         bits = np.random.PCG64(np.random.SeedSequence([self._seed, state.next_trial]))
         turn = int(bits.random_raw()) % len(orders)
-        return _by_expected_improvement(state, orders[turn], count)
+        return _by_expected_improvement(state, orders[turn])
 
 
-def _by_expected_improvement(state: State, order: int, count: int) -> list[Option]:
+def _by_expected_improvement(state: State, order: int) -> list[Option]:
     study = state.by_order[order]
-    return rank_within(study, study.block.study_gains(study), count)
+    return rank_within(study, study.block.study_gains(study))
