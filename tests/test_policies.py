@@ -400,6 +400,22 @@ def test_the_oracle_takes_the_highest_true_gain_per_cost_and_lets_the_served_wai
     assert [(p.study, p.model) for p in picks if p] == [("a", "m0"), ("b", "m0"), ("b", "m1")]
 
 
+def test_the_oracle_does_not_wait_for_an_arm_that_failed() -> None:
+    truth = {
+        Arm("a", "m0"): 0.9, Arm("a", "m1"): 0.8, Arm("a", "m2"): 0.7, Arm("b", "m0"): 0.1,
+    }  # fmt: skip
+    scheduler = Scheduler(flat_prior(3), Oracle(truth), warm_start="none")
+    scheduler.add_study("a", {"m0": 1.0, "m1": 1.0, "m2": 1.0})
+    scheduler.add_study("b", {"m0": 1.0})
+    for device in range(3):
+        scheduler.add_device(device)
+    scheduler.ask(0)
+    scheduler.fail(0)
+    picks = [scheduler.ask(device) for device in range(2)]
+    # With m0 gone m1 is the best of a; while it runs, a waits.
+    assert [(p.study, p.model) for p in picks if p] == [("a", "m1"), ("b", "m0")]
+
+
 @given(seed=st.integers(0, 10_000), policy=st.sampled_from(POLICY_NAMES))
 @settings(max_examples=40)
 def test_no_policy_depends_on_the_scale_of_cost(seed: int, policy: str) -> None:

@@ -1,9 +1,11 @@
 """A run, its events written out, read back and replayed, makes identical decisions."""
 
 import json
+import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from problems import random_problem
 
 from bentham.core import event_from_dict, event_to_dict, verify
-from bentham.core.events import TrialStarted
+from bentham.core.events import TrialCompleted, TrialStarted
 from bentham.errors import InvalidRecording
 from bentham.sim import (
     ORACLE,
@@ -140,6 +142,23 @@ def spoil(path: Path, line: int, change: dict[str, Any]) -> None:
     ("line", "change"),
     [
         (0, {"format": 99}),
+        (0, {"format": True}),
+        (0, {"seed": "5"}),
+        (0, {"warm_start": 5}),
+        (0, {"policy": ["mdmt"]}),
+        (0, {"policy": "oracle"}),
+        (0, {"attempts": None}),
+        (0, {"events": 3}),
+        (1, {"time": "x"}),
+        (1, {"time": [1]}),
+        (1, {"study": ["a"]}),
+        (1, {"study": {"name": "s", "costs": {"m0": 10**400}}}),
+        (1, {"study": {"name": "s", "costs": {"m0": "1"}, "dataset": [7]}}),
+        (7, {"device": [1]}),
+        (-1, {"trial": "0"}),
+        (-1, {"score": "0"}),
+        (-1, {"score": True}),
+        (-1, {"study": {}}),
         (0, {"prior": None}),
         (0, {"prior": {"layout": "shared"}}),
         (0, {"prior": 5}),
@@ -156,6 +175,24 @@ def test_a_broken_recording_is_refused(tmp_path: Path, line: int, change: dict[s
     spoil(path, line, change)
     with pytest.raises(InvalidRecording, match=r"events\.jsonl"):
         read_recording(path)
+
+
+def test_a_recording_may_end_in_blank_lines_and_begin_with_a_mark(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    recording = record(3, "mdmt", "shared", path)
+    path.write_text("\ufeff" + path.read_text() + "\n \n")
+    assert read_recording(path).events == recording.events
+
+
+def test_an_existing_recording_survives_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    recording = record(3, "mdmt", "shared", path)
+    before = path.read_text()
+    broken = replace(recording, events=(*recording.events, TrialCompleted(0.0, 0, math.nan)))
+    with pytest.raises(InvalidRecording, match="cannot be written"):
+        write_recording(path, broken)
+    assert path.read_text() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\0", "[" * 100_000, '{"format": 1}\nnull'])

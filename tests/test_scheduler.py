@@ -1,11 +1,19 @@
 """Ask and tell, and everything that may come between."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
-from bentham.core import Event, Scheduler, SharedPrior, Study
+from bentham.core import (
+    Event,
+    Scheduler,
+    SharedPrior,
+    Study,
+    event_from_dict,
+    event_to_dict,
+)
 from bentham.core.decision import Reason
 from bentham.core.events import TrialCompleted, TrialFailed, TrialLost, TrialStarted
 from bentham.errors import IllegalEvent, InvalidInput
@@ -90,6 +98,24 @@ class TestWarmStart:
         s.remove_study("a")
         s.add_device(0)
         assert asked(s, 0) == ("b", "m1")
+
+    def test_looking_does_not_change_what_is_planned(self) -> None:
+        def begin(look: bool) -> tuple[str, str, Reason]:
+            s = scheduler("fastest:1")
+            for device in range(3):
+                s.add_device(device)
+            s.add_study("a", {"m0": 1.0, "m1": 2.0}, dataset="d")
+            s.ask(0)
+            s.ask(1)
+            s.add_study("b", {"m1": 2.0}, dataset="d")  # its pick is running, for a
+            if look:
+                assert s.decide(2) is None
+            s.lose(1)
+            decision = s.ask(1)
+            assert decision is not None
+            return decision.study, decision.model, decision.reason
+
+        assert begin(look=True) == begin(look=False) == ("b", "m1", Reason.WARM_START)
 
     @pytest.mark.parametrize("text", ["fast", "fastest", "fastest:0", "fastest:-1", "mean:2", ""])
     def test_others_are_refused(self, text: str) -> None:
@@ -244,6 +270,40 @@ class TestStudies:
     def test_what_is_no_study(self, options: dict[str, object], words: str) -> None:
         with pytest.raises(InvalidInput, match=words):
             Study(**{"name": "s", **options})  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    events: list[Event] = []
+    s = scheduler(record=events.append)
+    s.add_study("a", {"m0": np.float32(1.5)}, weight=np.int64(2))  # type: ignore[arg-type, dict-item]
+    s.add_device(0, time=np.float64(1.0))
+    s.ask(0)
+    s.tell(np.int64(0), np.float32(0.5))  # type: ignore[arg-type]
+    for event in events:
+        assert event_from_dict(json.loads(json.dumps(event_to_dict(event)))) == event
+
+
+@pytest.mark.parametrize("score", [1e51, -1e308])
+def test_scores_that_would_overflow_are_refused(score: float) -> None:
+    s = scheduler()
+    s.add_study("a", {"m0": 1.0})
+    s.add_device(0)
+    s.ask(0)
+    with pytest.raises(InvalidInput, match="score"):
+        s.tell(0, score)
+
+
+def test_a_dataset_that_nobody_lists_sleeps() -> None:
+    s = scheduler()
+    s.add_study("a", {"m0": 1.0, "m1": 1.0})
+    s.add_study("b", {"m0": 1.0, "m1": 1.0})
+    s.add_device(0)
+    s.ask(0)
+    s.tell(0, 0.5)
+    block = s._state.study("a").block
+    s.remove_study("a")
+    assert s.ask(0) is not None
+    assert block._posterior is None
 
 
 def test_weights_move_the_choice() -> None:

@@ -161,6 +161,30 @@ def test_the_oracle_has_the_least_regret() -> None:
     assert regrets["mdmt"] < regrets["round-robin"]
 
 
+def test_a_run_ends_with_its_last_trial_whatever_is_under_repair() -> None:
+    costs = {name: {"x": 1.0, "y": 2.0} for name in "abcdef"}
+    for repair in (0.0, 10.0, 1000.0):
+        disturbances = Disturbances(loss=0.3, repair=repair)
+        run = tiny(costs, devices=2, seed=3, disturbances=disturbances)
+        assert run.regret.end_time == max(trial.end or 0.0 for trial in run.trials)
+    # What is under repair when the time is up still had arms waiting for it.
+    run = tiny({"a": {"x": 1.0}}, devices=1, seed=1, until=500.0,
+               disturbances=Disturbances(loss=1.0, repair=1000.0))  # fmt: skip
+    assert run.regret.end_time == 500.0
+    assert run.regret.cumulative == pytest.approx(0.1 * 500.0)
+
+
+def test_what_was_never_found_is_regretted_until_the_end_asked_for() -> None:
+    run = tiny({"a": {"x": 1.0}}, devices=1, until=50.0, disturbances=Disturbances(failure=1.0))
+    assert run.regret.end_time < 1.0
+    assert run.regret.cumulative == pytest.approx(0.1 * 50.0)
+
+
+def test_nobody_to_serve() -> None:
+    with pytest.raises(InvalidInput, match="no study to serve"):
+        simulate([], {}, SharedPrior(["x"], [0.0], [[1.0]]))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -151,5 +151,14 @@ def test_kernel_refuses_what_it_cannot_use() -> None:
         kernel_prior(["a", "b"], [0.0, 1.0, 2.0], history)
     with pytest.raises(InvalidPrior, match="length_scales is"):
         kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=0.0)
+    with pytest.raises(InvalidPrior, match=r"length_scales has shape \(3,\); expected \(1,\)"):
+        kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=[1.0, 1.0, 1.0])
+    with pytest.raises(InvalidPrior, match="features is ragged or holds something"):
+        kernel_prior(["a", "b"], ["x", "y"], history)
+    with pytest.raises(InvalidPrior, match="history holds something that is not a number"):
+        kernel_prior(["a", "b"], [0.0, 1.0], [["x", "y"]])
+    for length_scales in (None, 0.5):
+        with pytest.raises(InvalidPrior, match="pass a jitter above zero"):
+            kernel_prior(["a", "b"], [1.0, 1.0], history, "rbf", length_scales, jitter=0.0)
     with pytest.raises(InvalidPrior, match="holds no score"):
         kernel_prior(["a", "b"], [0.0, 1.0], [[np.nan, np.nan]])

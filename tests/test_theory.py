@@ -19,7 +19,7 @@ from bentham.core.theory import (
     miu_total,
     top_diagonal_bound,
 )
-from bentham.sim import simulate
+from bentham.sim import Disturbances, simulate
 
 Matrix = npt.NDArray[np.float64]
 
@@ -159,3 +159,33 @@ def test_a_prior_that_excludes_the_truth_bounds_nothing() -> None:
     assert bounds.radius == np.inf
     assert bounds.lemma == np.inf
     assert not bounds.assumed
+
+
+def test_near_singular_matrices_are_not_called_singular() -> None:
+    # Points close together and one apart: some nine of them leave the one apart uncertain.
+    features = np.append(np.linspace(0, 1, 14), 3.0)[:, np.newaxis]
+    covariance = correlation("rbf", features, 1.0)
+    scores = miu_scores(covariance)
+    assert scores[9].upper >= 0.42
+    assert not scores[9].exact
+    # Three arms all but on a line and one apart: the one apart can be added last.
+    d = 0.95e-6
+    root = np.array([[1, 0, 0], [1 + 1e-9, d * (1 + 1e-9), 0], [1, 2 * d, 0], [0, 0, 1]])
+    assert miu_scores(root @ root.T)[2].upper == pytest.approx(1.0, abs=1e-6)
+
+
+def test_bounds_of_a_run_look_at_what_is_listed_and_count_once() -> None:
+    prior = SharedPrior(["a", "b", "huge"], np.zeros(3), np.diag([0.01, 0.01, 100.0]))
+    studies = [Study(f"s{i}", {"a": 1.0, "b": 2.0}) for i in range(4)]
+    truth = {Arm(s.name, m): 0.05 for s in studies for m in s.costs}
+    calm = simulate(studies, truth, prior, devices=2, warm_start="none")
+    bounds = bounds_of_run(prior, truth, calm.events)
+    assert bounds.assumed
+    assert bounds.miu.upper == pytest.approx(0.1 * 7)
+    assert bounds.miu.exact
+    lossy = simulate(
+        studies, truth, prior, devices=2, warm_start="none", seed=2,
+        disturbances=Disturbances(loss=0.3),
+    )  # fmt: skip
+    assert len(lossy.trials) > 8
+    assert bounds_of_run(prior, truth, lossy.events).lemma == pytest.approx(bounds.lemma)

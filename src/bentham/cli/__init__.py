@@ -17,6 +17,7 @@ app = typer.Typer(
     help="Shares a pool of devices among many model-selection studies, so that everybody's "
     "results get good as early as possible.",
     no_args_is_help=True,
+    rich_markup_mode="rich",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

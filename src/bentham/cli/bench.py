@@ -18,17 +18,18 @@ def _group() -> None:
 
 @bench_app.command()
 def decisions(
-    studies: Annotated[int, typer.Option(min=1, help="How many studies.")] = 1000,
-    models: Annotated[int, typer.Option(min=1, help="How many models each.")] = 100,
+    studies: Annotated[int, typer.Option(min=1, metavar="N", help="How many studies.")] = 1000,
+    models: Annotated[int, typer.Option(min=1, metavar="N", help="How many models each.")] = 100,
     observations: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help=f"How many tell+ask pairs.  [dim]\\[default: {OBSERVATIONS_PER_STUDY} a study][/]",
+            metavar="N",
+            help=f"How many tell+ask pairs.[dim] \\[default: {OBSERVATIONS_PER_STUDY} a study][/]",
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws scores and costs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Draws scores and costs.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Time tell+ask pairs of the policy mdmt on one core: p50, p99 and peak memory."""

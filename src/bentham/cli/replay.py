@@ -18,7 +18,7 @@ SHOWN = 5
 
 def replay(
     recording: Annotated[
-        Path, typer.Argument(help="What [bold]bentham simulate --events[/] wrote.")
+        Path, typer.Argument(metavar="FILE", help="What [bold]bentham simulate --events[/] wrote.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:

@@ -13,11 +13,13 @@ import typer
 
 from bentham.cli.progress import progress_bar
 from bentham.cli.report import print_comparison
+from bentham.core import DEFAULT_JITTER
 from bentham.errors import InvalidInput
 from bentham.sim import POLICY_NAMES, Disturbances, write_recording
-from bentham.sim.experiment import Experiment, Outcome, run_experiment
+from bentham.sim.experiment import DEFAULT_HOLDOUT, Experiment, Outcome, run_experiment
 from bentham.tables import load_table, read_features
 
+SCHEDULER, PRIOR, RUNS, OUTPUT = "Scheduler", "Prior", "Runs", "Output"
 PolicyName = StrEnum("PolicyName", {name: name for name in POLICY_NAMES})  # type: ignore[misc]
 
 
@@ -25,93 +27,190 @@ def simulate(
     table: Annotated[
         str,
         typer.Argument(
+            metavar="TABLE",
+            show_default=False,
             help="A CSV file with the columns study,model,score,cost (a missing row: the study "
             "does not list that model), or a bundled table: [bold]synthetic[/] (50 studies x 50 "
             "models; synthetic:SEED for another draw), [bold]oboe[/] (418 x 219, really trained; "
-            "oboe:8 for 8 of its models)."
+            "oboe:8 for 8 of its models).",
         ),
     ],
+    policy: Annotated[
+        list[PolicyName] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Who chooses: {', '.join(POLICY_NAMES)}. Give several to compare. "
+            "[dim]\\[default: mdmt][/]",
+            show_default=False,
+            rich_help_panel=SCHEDULER,
+        ),
+    ] = None,
+    devices: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="How many devices there are.", rich_help_panel=SCHEDULER
+        ),
+    ] = 4,
+    warm_start: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What every study runs first: fastest:k, mean (highest prior mean) or none.",
+            rich_help_panel=SCHEDULER,
+        ),
+    ] = "fastest:2",
+    floor: Annotated[
+        float,
+        typer.Option(
+            metavar="SCORE",
+            help="A study's incumbent before its first score.",
+            rich_help_panel=SCHEDULER,
+        ),
+    ] = 0.0,
+    prior: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What is believed at first: sample (mean and covariance of the history), kernel "
+            "or kernel:NAME (matern12, matern32, matern52, rbf; needs features), or a .json file.",
+            rich_help_panel=PRIOR,
+        ),
+    ] = "sample",
     history: Annotated[
         str | None,
-        typer.Option(help="A table of past studies that sets the prior.", metavar="TABLE"),
+        typer.Option(
+            metavar="TABLE",
+            help="A table of past studies that sets the prior.",
+            rich_help_panel=PRIOR,
+        ),
     ] = None,
     holdout: Annotated[
         int | None,
         typer.Option(
             min=1,
+            metavar="N",
             help="Without --history: draw this many studies of TABLE as history and serve the "
-            "rest.  [dim]\\[default: 8][/]",
+            f"rest, as the paper does. [dim]\\[default: {DEFAULT_HOLDOUT}][/]",
+            rich_help_panel=PRIOR,
         ),
     ] = None,
-    policy: Annotated[
-        list[PolicyName] | None,
-        typer.Option(
-            help="Who chooses; give several to compare.  [dim]\\[default: mdmt][/]",
-            show_default=False,
-        ),
-    ] = None,
-    prior: Annotated[
-        str,
-        typer.Option(
-            help="What is believed at first: sample (mean and covariance of the history), kernel "
-            "or kernel:NAME (matern12, matern32, matern52, rbf; needs features), or a .json file."
-        ),
-    ] = "sample",
     jitter: Annotated[
-        float, typer.Option(min=0.0, help="Added to the diagonal of the prior covariance.")
-    ] = 1e-6,
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="X",
+            help="Added to the diagonal of the prior covariance.",
+            rich_help_panel=PRIOR,
+        ),
+    ] = DEFAULT_JITTER,
     features: Annotated[
         Path | None,
-        typer.Option(help="A CSV with the column model and numeric columns, for --prior kernel."),
+        typer.Option(
+            metavar="FILE",
+            help="A CSV with the column model and numeric columns, for --prior kernel.",
+            rich_help_panel=PRIOR,
+        ),
     ] = None,
     length_scale: Annotated[
         float | None,
-        typer.Option(help="For --prior kernel; without it, the likeliest.", show_default=False),
-    ] = None,
-    devices: Annotated[int, typer.Option(min=1, help="How many devices there are.")] = 4,
-    warm_start: Annotated[
-        str,
         typer.Option(
-            help="What every study runs first: fastest:k, mean (highest prior mean) or none."
+            metavar="X",
+            help="For --prior kernel; without it, the likeliest.",
+            show_default=False,
+            rich_help_panel=PRIOR,
         ),
-    ] = "fastest:2",
-    floor: Annotated[float, typer.Option(help="A study's incumbent before its first score.")] = 0.0,
-    until: Annotated[
-        float | None, typer.Option(help="Stop at this time.", min=0.0, show_default=False)
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the history and all chance.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Draws the history and all chance.", rich_help_panel=RUNS
+        ),
+    ] = 0,
     repeat: Annotated[
-        int, typer.Option(min=1, help="Runs per policy, with seeds SEED, SEED+1, ...")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Runs per policy, with seeds SEED, SEED+1, ...",
+            rich_help_panel=RUNS,
+        ),
     ] = 1,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            metavar="T",
+            help="Stop at this time.",
+            show_default=False,
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
     fail: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="The chance that a trial fails.")
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="P",
+            help="The chance that a trial fails.",
+            rich_help_panel=RUNS,
+        ),
     ] = 0.0,
     lose: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="The chance that a trial's device dies under it."),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="P",
+            help="The chance that a trial's device dies under it.",
+            rich_help_panel=RUNS,
+        ),
     ] = 0.0,
     repair: Annotated[
-        float, typer.Option(min=0.0, help="How long a device that died stays away.")
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="T",
+            help="How long a device that died stays away.",
+            rich_help_panel=RUNS,
+        ),
     ] = 0.0,
     cost_error: Annotated[
         float,
-        typer.Option(min=1.0, help="Costs are misjudged by up to this factor, either way."),
+        typer.Option(
+            min=1.0,
+            metavar="X",
+            help="Costs are misjudged by up to this factor, either way.",
+            rich_help_panel=RUNS,
+        ),
     ] = 1.0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, or a list of them.")
+        bool,
+        typer.Option(
+            "--json", help="Print one JSON object, or a list of them.", rich_help_panel=OUTPUT
+        ),
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw regret over time (.png, .svg or .pdf).")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw regret over time (.png, .svg or .pdf).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     events: Annotated[
-        Path | None, typer.Option(help="Write the run's events, for [bold]bentham replay[/].")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the run's events, for [bold]bentham replay[/].",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
 ) -> None:
     """Serve the studies of a table in virtual time, and report the regret.
 
     Some studies set the prior, the others are served, as in the paper. For example:
 
-      bentham simulate oboe:8 --policy mdmt --policy round-robin --repeat 5 --plot regret.png
+    [bold]bentham simulate oboe:8 --policy mdmt --policy round-robin --plot a.png[/]
     """
     if history is not None and holdout is not None:
         raise InvalidInput("--history and --holdout exclude each other; give one of them")

@@ -62,4 +62,6 @@ class Study:
                 "a weight is a finite number above zero (1 is the paper's)"
             )
         if not abs(self.floor) <= LARGEST:
-            raise InvalidInput(f"study {self.name!r}: the floor is {self.floor}; make it finite")
+            raise InvalidInput(
+                f"study {self.name!r}: the floor is {self.floor}; it must be a finite number"
+            )

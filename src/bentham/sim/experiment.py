@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bentham.core import DEFAULT_JITTER, Prior, kernel_prior, prior_from, sample_prior
+from bentham.core.problem import LARGEST
 from bentham.core.validation import Matrix
 from bentham.errors import InvalidInput, InvalidPrior
 from bentham.sim.recording import Recording
@@ -39,6 +40,10 @@ class Experiment:
     floor: float = 0.0
     until: float = math.inf
     disturbances: Disturbances = field(default_factory=Disturbances)
+
+    def __post_init__(self) -> None:
+        if not abs(self.floor) <= LARGEST:
+            raise InvalidInput(f"the floor is {self.floor}; it must be a number within {LARGEST:g}")
 
     def split(self, seed: int) -> tuple[Table, Table]:
         """(history, served) for a seed."""
