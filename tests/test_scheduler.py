@@ -293,7 +293,7 @@ def test_scores_that_would_overflow_are_refused(score: float) -> None:
         s.tell(0, score)
 
 
-def test_a_dataset_that_nobody_lists_sleeps() -> None:
+def test_a_dataset_with_nothing_to_decide_rests() -> None:
     s = scheduler()
     s.add_study("a", {"m0": 1.0, "m1": 1.0})
     s.add_study("b", {"m0": 1.0, "m1": 1.0})
@@ -303,6 +303,19 @@ def test_a_dataset_that_nobody_lists_sleeps() -> None:
     block = s._state.study("a").block
     s.remove_study("a")
     assert s.ask(0) is not None
+    assert block._posterior is None
+    # So does one whose arms are all tried; it wakes when one of them comes back.
+    s.tell(1, 0.1)
+    last = s.ask(0)
+    assert last is not None
+    block = s._state.study("b").block
+    assert block._posterior is None
+    known = s.beliefs("b")
+    s.lose(2)
+    again = s.ask(0)
+    assert again is not None
+    assert (again.model, again.gains) == (last.model, last.gains)
+    assert s.beliefs("b") == known
     assert block._posterior is None
 
 

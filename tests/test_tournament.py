@@ -18,4 +18,5 @@ def test_is_a_sorted_list(changes: list[tuple[int, int | None]], count: int) -> 
         else:
             tournament.update(player, (value, player))
             plain[player] = value, player
-        assert tournament.smallest(count) == sorted(plain.values())[:count]
+        ranked = [player for _, player in sorted(plain.values())]
+        assert tournament.smallest(count) == ranked[:count]

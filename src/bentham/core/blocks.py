@@ -104,7 +104,7 @@ class Block:
 
     @property
     def posterior(self) -> Posterior:
-        """The posterior, conditioned again in the old order if the block had been asleep."""
+        """The posterior, conditioned again in the old order if the block had been at rest."""
         if self._posterior is None:
             self._posterior = Posterior(self.prior)
             for column in self._observed:
@@ -121,10 +121,14 @@ class Block:
         self._relist()
 
     def remove(self, study: StudyState) -> None:
-        """Stop serving a study. With nobody left, the large part of the posterior is dropped."""
+        """Stop serving a study."""
         self.studies.remove(study)
         self._relist()
-        if not self.studies:
+        self.rest()
+
+    def rest(self) -> None:
+        """With nothing left to decide, let go of the posterior; it can be made again."""
+        if not self.candidate.any():
             self._posterior = None
 
     def listers(self, column: int) -> list[StudyState]:
@@ -137,8 +141,8 @@ class Block:
         """An arm's score is known: condition the posterior, credit the studies that list it."""
         self.status[column] = Status.OBSERVED
         self.score[column] = score
-        if self._posterior is not None or self.studies:
-            self.posterior.observe(column, score)
+        if self._posterior is not None:
+            self._posterior.observe(column, score)
         self._observed.append(column)
         for study in self.listers(column):
             study.credit(column, score)
@@ -150,6 +154,7 @@ class Block:
         self.candidate[column] = False
         for study in listers:
             study.open_arms -= 1
+        self.rest()
 
     def restore(self, column: int, listers: list[StudyState]) -> None:
         """A running arm may be picked again, if anybody still wants it."""

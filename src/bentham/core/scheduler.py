@@ -184,6 +184,7 @@ class Scheduler:
         known = self._state.study(study)
         posterior = known.block.posterior
         gains = known.block.study_gains(known)
+        known.block.rest()
         return {
             self._state.model_name(known.block, column): Belief(
                 float(posterior.mean[column]),

@@ -23,27 +23,33 @@ class Tournament(Generic[Key]):
         """Give a player a key, or let it sit out."""
         while player >= self._capacity:
             self._grow()
+        winners = self._winners
         node = self._capacity + player
         if key is None:
-            self._winners[node] = _NOBODY
             self._keys.pop(player, None)
+            winners[node] = _NOBODY
         else:
-            self._winners[node] = player
             self._keys[player] = key
+            winners[node] = player
         while node > 1:
             node >>= 1
-            self._winners[node] = self._better(self._winners[2 * node], self._winners[2 * node + 1])
+            before = winners[node]
+            winners[node] = self._better(winners[2 * node], winners[2 * node + 1])
+            if before != player and winners[node] == before:
+                return  # the player neither won here nor wins: nothing changes further up
 
-    def smallest(self, count: int) -> list[Key]:
-        """The smallest keys, best first."""
+    def smallest(self, count: int) -> list[int]:
+        """The players with the smallest keys, best first."""
         keys, winners = self._keys, self._winners
         heap = [(keys[winners[1]], 1)] if winners[1] != _NOBODY else []
-        found: list[Key] = []
-        while heap and len(found) < count:
-            key, node = heapq.heappop(heap)
-            found.append(key)
-            # Whoever lost to this winner on its way up is next in line.
+        found: list[int] = []
+        while heap:
+            _, node = heapq.heappop(heap)
             winner = winners[node]
+            found.append(winner)
+            if len(found) == count:
+                break
+            # Whoever lost to this winner on its way up is next in line.
             while node < self._capacity:
                 node *= 2
                 if winners[node] != winner:

@@ -50,7 +50,7 @@ class GpUcb:
         best = self._tournament.smallest(1)
         if not best:
             return []
-        study = state.by_order[best[0][1]]
+        study = state.by_order[best[0]]
         return rank_within(study, self._bounds(study))
 
     def _enter(self, block: Block) -> None:

@@ -22,7 +22,8 @@ class HighestRate:
 
     def __init__(self) -> None:
         self._stale: dict[int, Block] = {}
-        self._tournament: Tournament[tuple[Entry, ...]] = Tournament()
+        self._entries: dict[int, list[Entry]] = {}  # by the block's order, best first
+        self._tournament: Tournament[Entry] = Tournament()
 
     def gains(self, state: State, block: Block) -> Vector:
         """What each arm of the block would add, summed over the studies that list it."""
@@ -35,16 +36,17 @@ class HighestRate:
     def rank(self, state: State) -> list[Option]:
         """The arms of highest rate: the best few lie among the best few blocks."""
         for order, block in self._stale.items():
-            # A block that nobody lists sleeps: computing its gains would wake it.
-            entries = _entries(block, self.gains(state, block)) if block.studies else None
-            self._tournament.update(order, entries)
+            # A block with nothing to decide rests: computing its gains would wake it.
+            entries = _entries(block, self.gains(state, block)) if block.candidate.any() else []
+            self._entries[order] = entries
+            self._tournament.update(order, entries[0] if entries else None)
         self._stale.clear()
-        best = self._tournament.smallest(RANKED)
-        first = sorted(entry for entries in best for entry in entries)[:RANKED]
+        blocks = self._tournament.smallest(RANKED)
+        first = sorted(entry for order in blocks for entry in self._entries[order])[:RANKED]
         return [Option(-loss, state.by_order[study], column) for loss, study, _, column in first]
 
 
-def _entries(block: Block, gains: Vector) -> tuple[Entry, ...] | None:
+def _entries(block: Block, gains: Vector) -> list[Entry]:
     losses = np.where(block.candidate, -gains / block.cost, np.inf)
     if len(block.studies) == 1 and block.prior.in_model_order:  # a stable sort is enough
         chosen = losses.argsort(kind="stable")[:RANKED]
@@ -57,4 +59,4 @@ def _entries(block: Block, gains: Vector) -> tuple[Entry, ...] | None:
         chosen.tolist(),
         strict=True,
     )
-    return tuple(entry for entry in entries if entry[0] < np.inf) or None
+    return [entry for entry in entries if entry[0] < np.inf]
