@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types unit bench lock clean help
+.PHONY: demo test lint types unit bench docs lock clean help
 
 help: ## What can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
@@ -40,6 +40,9 @@ unit: $(INSTALLED)
 bench: $(INSTALLED) ## Decision time at 100 x 100 and at 10,000 x 100, as JSON
 	@$(BIN)/bentham bench decisions --studies 100 --models 100 --json
 	@$(BIN)/bentham bench decisions --studies 10000 --models 100 --observations 100000 --json
+
+docs: $(INSTALLED) ## Make docs/reference.md from the code
+	@$(BIN)/python tools/make_reference.py
 
 lock: ## Pin the newest versions that pyproject.toml allows (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header \

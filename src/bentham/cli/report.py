@@ -19,7 +19,7 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
         by_policy.setdefault(outcome.policy, []).append(outcome)
     first = next(iter(by_policy.values()))
     repeats = len(first)
-    grid = Grid(title=_title(first[0], repeats), title_justify="left", title_style="")
+    grid = Grid()
     grid.add_column("policy", no_wrap=True)
     grid.add_column("regret", justify="right", no_wrap=True)
     if len(by_policy) > 1:
@@ -39,6 +39,7 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
         cells.append(_number(float(np.mean([run.run.regret.end_time for run in runs]))))
         grid.add_row(*cells)
     console = Console()
+    console.print(_title(first[0], repeats), highlight=False)
     console.print(grid)
     console.print(
         "[dim]regret: cumulative, summed over studies; to x: when the mean regret fell to x[/]",
