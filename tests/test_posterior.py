@@ -212,3 +212,25 @@ def test_the_bits_do_not_depend_on_the_block_around() -> None:
             sigma = float(np.sqrt(posterior.variance[column]))
             rows.append([value / sigma for value in row])
             posterior.observe(column, 1.0)
+
+
+def test_a_product_is_never_formed_in_full() -> None:
+    # 90,000 arms: their covariance would take 65 GB.
+    size = 300
+    places = np.linspace(0, 1, size)[:, np.newaxis]
+    matrix = correlation("matern52", places, 0.3)
+    names = [str(i) for i in range(size)]
+    prior = ProductPrior(names, matrix, names, np.zeros(size), matrix, jitter=1e-6)
+    posterior = Posterior(prior.block(prior.block_key("0")))
+    one, other = prior.columns("10")["20"], prior.columns("40")["50"]
+    posterior.observe(one, 2.0)
+    posterior.observe(other, 1.0)
+    assert posterior.mean[[one, other]].tolist() == [2.0, 1.0]
+    # Three arms by hand.
+    near = prior.columns("11")["22"]
+    arms = [(10, 20), (40, 50), (11, 22)]
+    dense = np.array([[matrix[a, c] * matrix[b, d] for c, d in arms] for a, b in arms])
+    gain = np.linalg.solve(dense[:2, :2] + 1e-6 * np.eye(2), dense[:2, 2])
+    assert posterior.mean[near] == pytest.approx(gain @ [2.0, 1.0], abs=1e-10)
+    left = dense[2, 2] + 1e-6 - gain @ dense[:2, 2]
+    assert posterior.variance[near] == pytest.approx(left, abs=1e-10)

@@ -170,6 +170,16 @@ class TestTrials:
             s.tell(0, score)
         s.tell(0, 0.5)  # nothing was changed by the refusal
 
+    def test_the_first_of_equals_stays_the_incumbent(self) -> None:
+        s = scheduler()
+        s.add_study("a", {"m0": 1.0, "m1": 1.0})
+        s.add_device(0)
+        first = asked(s, 0)[1]
+        s.tell(0, 0.5)
+        asked(s, 0)
+        s.tell(1, 0.5)
+        assert s.incumbent("a") == (first, 0.5)
+
     def test_scores_below_the_floor_become_the_incumbent(self) -> None:
         s = scheduler()
         s.add_study("a", {"m0": 1.0, "m1": 1.0}, floor=0.0)

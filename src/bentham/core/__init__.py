@@ -15,6 +15,13 @@ from bentham.core.regret import Regret, RegretMeter
 from bentham.core.replay import Difference, recover, verify
 from bentham.core.scheduler import DEFAULT_ATTEMPTS, Belief, Scheduler
 from bentham.core.sources import DEFAULT_JITTER, kernel_prior, sample_prior
+from bentham.core.theory import (
+    Bounds,
+    miu_scores,
+    miu_scores_of_blocks,
+    miu_total,
+    top_diagonal_bound,
+)
 
 __all__ = [
     "DEFAULT_ATTEMPTS",
@@ -23,6 +30,7 @@ __all__ = [
     "POLICIES",
     "Arm",
     "Belief",
+    "Bounds",
     "Decision",
     "DeviceName",
     "Difference",
@@ -44,8 +52,12 @@ __all__ = [
     "event_from_dict",
     "event_to_dict",
     "kernel_prior",
+    "miu_scores",
+    "miu_scores_of_blocks",
+    "miu_total",
     "prior_from",
     "recover",
     "sample_prior",
+    "top_diagonal_bound",
     "verify",
 ]

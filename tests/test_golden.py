@@ -1,0 +1,30 @@
+"""Runs recorded by an earlier version: this one must decide the same."""
+
+from pathlib import Path
+
+import pytest
+
+from bentham.core.events import TrialStarted
+from bentham.sim import POLICY_NAMES, read_recording
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("policy", POLICY_NAMES)
+def test_the_decisions_of_old(policy: str) -> None:
+    recording = read_recording(GOLDEN / f"{policy}.jsonl")
+    scheduler = recording.scheduler()
+    decisions = 0
+    for event in recording.events:
+        if isinstance(event, TrialStarted):
+            remade, recorded = scheduler.decide(event.decision.device), event.decision
+            assert remade is not None
+            for name in ("trial", "study", "dataset", "model", "reason", "cost"):
+                assert getattr(remade, name) == getattr(recorded, name)
+            # Another machine's exp may differ in the last bit.
+            assert remade.rate == pytest.approx(recorded.rate, rel=1e-9, abs=1e-12)
+            assert [r.model for r in remade.runners_up] == [r.model for r in recorded.runners_up]
+            decisions += 1
+        scheduler.apply(event)
+    assert decisions >= 30
+    assert scheduler.finished
