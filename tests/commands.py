@@ -1,11 +1,16 @@
 """Runs the command line in this process, as a shell would."""
 
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from bentham.cli import main
+from bentham.tables import Table
+
+HEADER = "study,model,score,cost\n"
 
 
 class Done(NamedTuple):
@@ -27,3 +32,26 @@ class Bentham:
         captured = self._capsys.readouterr()
         code = ended.value.code
         return Done(code if isinstance(code, int) else 0, captured.out, captured.err)
+
+
+def one_line(bentham: Bentham, *arguments: object, contains: list[str]) -> None:
+    """What is refused is one line, exit code 2, and nothing else."""
+    done = bentham(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("bentham: ")
+    assert done.err.count("\n") == 1
+    for words in contains:
+        assert words in done.err
+
+
+def write_table(path: Path, table: Table) -> Path:
+    """The table as a CSV file, to the last digit."""
+    rows = [
+        f'"{study}",{model},{float(table.scores[i, j])!r},{float(table.costs[i, j])!r}\n'
+        for i, study in enumerate(table.studies)
+        for j, model in enumerate(table.models)
+        if np.isfinite(table.scores[i, j])
+    ]
+    path.write_text(HEADER + "".join(rows))
+    return path

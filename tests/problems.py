@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bentham.core import Arm, JointPrior, Prior, ProductPrior, SharedPrior, Study
+from bentham.core import Arm, JointPrior, Prior, ProductPrior, Scheduler, SharedPrior, Study
 
 Matrix = npt.NDArray[np.float64]
 
@@ -63,3 +63,21 @@ def random_problem(
         shuffled = rng.permutation(len(arms))  # arms in no particular order
         prior = JointPrior([arms[i] for i in shuffled], np.ones(len(arms)), joint)
     return Problem(specs, truth, prior)
+
+
+def small_prior(models: int = 3) -> SharedPrior:
+    return SharedPrior(
+        [f"m{i}" for i in range(models)],
+        np.linspace(0.4, 0.6, models),
+        0.1 * np.eye(models) + 0.05,
+    )
+
+
+def small_scheduler(warm_start: str = "none", **options: object) -> Scheduler:
+    return Scheduler(small_prior(), warm_start=warm_start, **options)  # type: ignore[arg-type]
+
+
+def asked(scheduler: Scheduler, device: str | int) -> tuple[str, str]:
+    decision = scheduler.ask(device)
+    assert decision is not None
+    return decision.study, decision.model
