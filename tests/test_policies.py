@@ -147,12 +147,25 @@ def test_ties_go_to_the_lowest_study_then_the_lowest_model() -> None:
 @pytest.mark.parametrize("policy", ["mdmt", "round-robin", "random", "gp-ucb"])
 def test_many_ties_go_by_the_order_of_models(policy: str) -> None:
     models = [f"m{i}" for i in range(100)]  # enough for an unstable sort to show
-    scheduler = Scheduler(flat_prior(100), policy, warm_start="none")
+    prior = SharedPrior(models, [0.1 * (place % 3) for place in range(100)], np.eye(100))
+    scheduler = Scheduler(prior, policy, warm_start="none")
     scheduler.add_study("a", dict.fromkeys(reversed(models), 1.0))
     for device in range(100):
         scheduler.add_device(device)
     picks = [scheduler.ask(device) for device in range(100)]
-    assert [decision.model for decision in picks if decision] == models
+    assert [decision.model for decision in picks if decision] == [
+        *models[2::3], *models[1::3], *models[0::3],
+    ]  # fmt: skip
+
+
+def test_ties_within_a_dataset_go_to_the_lowest_study_before_the_lowest_model() -> None:
+    scheduler = Scheduler(flat_prior(2), warm_start="none")
+    scheduler.add_study("a", {"m1": 1.0}, dataset="d")
+    scheduler.add_study("b", {"m0": 1.0}, dataset="d")
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert (decision.study, decision.model) == ("a", "m1")
 
 
 def test_a_shared_arm_counts_for_every_study_that_lists_it() -> None:
