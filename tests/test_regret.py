@@ -39,8 +39,8 @@ def test_the_first_score_stands_even_below_the_floor() -> None:
 
 
 def test_a_level_is_reached_in_spite_of_rounding() -> None:
-    meter = RegretMeter([0.1] * 3, floors=[0.0] * 3)
-    meter.observe(1.0, [(0, 0.07), (1, 0.07), (2, 0.07)])
+    meter = RegretMeter([0.8] * 3, floors=[0.0] * 3)  # 0.8 - 0.77 is above 0.03 in floats
+    meter.observe(1.0, [(0, 0.77), (1, 0.77), (2, 0.77)])
     assert meter.finish(1.0).time_to(0.03) == 1.0
 
 
