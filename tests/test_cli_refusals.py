@@ -52,6 +52,9 @@ def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: P
         (["--jitter", "1e308"], "jitter"),
         (["--features", "f.csv"], "go with --prior kernel"),
         (["--repair", 5], "give --lose too"),
+        (["--until", "1e308"], "until 1e+308"),
+        (["--cost-error", "1e300"], "a factor from 1 to 1e+06"),
+        (["--prior", "p.json", "--jitter", 1], "has its own jitter"),
         (["--fail", 0.7, "--lose", 0.7], "add up to more than 1"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ ALLOWED = {
 CORE_MAY_IMPORT = {
     "bentham", "numpy", "scipy",
     "bisect", "collections", "dataclasses", "enum", "functools", "heapq", "itertools", "math",
-    "typing",
+    "operator", "typing",
 }  # fmt: skip
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 

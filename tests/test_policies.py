@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import Problem, random_problem
 
-from bentham.core import Arm, Decision, Event, Scheduler, SharedPrior
+from bentham.core import POLICIES, Arm, Decision, Event, JointPrior, Scheduler, SharedPrior
 from bentham.core.decision import RUNNERS_UP, Reason
 from bentham.core.replay import recover, verify
+from bentham.errors import InvalidInput
 from bentham.sim import POLICY_NAMES, Oracle
 
 LAYOUTS = ("shared", "product", "joint")
 
 
 def scheduler_for(problem: Problem, policy: str, **options: Any) -> Scheduler:
-    chosen = Oracle(problem.truth) if policy == "oracle" else policy
+    chosen = Oracle.knowing(problem.truth) if policy == "oracle" else policy
     return Scheduler(problem.prior, chosen, **options)
 
 
@@ -176,11 +177,45 @@ def test_a_shared_arm_counts_for_every_study_that_lists_it() -> None:
     scheduler.add_device(0)
     decision = scheduler.ask(0)
     assert decision is not None
+    assert decision.study == "one"
     assert [gain.study for gain in decision.gains] == ["one", "two"]
     assert decision.gains[1].expected_improvement == 3 * decision.gains[0].expected_improvement
     scheduler.tell(decision.trial, 1.5)
     assert scheduler.incumbent("one") == scheduler.incumbent("two") == ("m0", 1.5)
     assert scheduler.incumbent("alone") is None
+
+
+def out_of_order(mean_of_first: float, mean_of_second: float) -> JointPrior:
+    """On dataset d the second model's arm comes before the first's."""
+    arms = [("other", "first"), ("other", "second"), ("d", "second"), ("d", "first")]
+    return JointPrior(arms, [0.0, 0.0, mean_of_second, mean_of_first], np.eye(4))
+
+
+@pytest.mark.parametrize("policy", ["mdmt", "round-robin", "random", "gp-ucb"])
+def test_arms_given_in_another_order_than_models(policy: str) -> None:
+    for means, expected in (((0.0, 0.0), "first"), ((0.0, 0.5), "second"), ((0.5, 0.0), "first")):
+        scheduler = Scheduler(out_of_order(*means), policy, warm_start="none")
+        scheduler.add_study("a", {"second": 1.0, "first": 1.0}, dataset="d")
+        scheduler.add_device(0)
+        decision = scheduler.ask(0)
+        assert decision is not None
+        assert decision.model == expected
+        # Two studies on the dataset: the same.
+        scheduler.lose(0)
+        scheduler.add_study("b", {"second": 1.0, "first": 1.0}, dataset="d")
+        decision = scheduler.ask(0)
+        assert decision is not None
+        assert decision.model == expected
+        beliefs = scheduler.beliefs("a")
+        assert (beliefs["first"].mean, beliefs["second"].mean) == means
+        order = sorted(beliefs, key=lambda model: -beliefs[model].expected_improvement)
+        assert order[0] == expected
+
+
+def test_a_joint_prior_is_split_where_nothing_is_linked() -> None:
+    prior = out_of_order(0.0, 0.0)
+    assert prior.block_key("other") != prior.block_key("d")
+    assert prior.block(prior.block_key("d")).size == 2
 
 
 def test_round_robin_takes_turns_and_picks_by_ei_not_by_rate() -> None:
@@ -245,11 +280,59 @@ def test_gp_ucb_serves_the_largest_potential_with_the_widest_bound_for_its_cost(
     assert decision.value == pytest.approx(0.5 + math.sqrt(beta * 4.0 / 1.0))
 
 
+def test_gp_ucb_minds_weights_and_how_many_studies_there_are() -> None:
+    prior = SharedPrior(["sure", "vague"], [1.0, 0.0], np.diag([0.01, 1.0]))
+    scheduler = Scheduler(prior, "gp-ucb", warm_start="none")
+    scheduler.add_study("steady", {"sure": 1.0}, floor=-2.1)  # 3.1 + 0.1 sqrt(beta)
+    scheduler.add_study("bold", {"vague": 1.0}, floor=0.0)  # sqrt(beta), which grows with N
+    scheduler.add_device(0)
+    decision = scheduler.decide(0)
+    assert decision is not None
+    assert decision.study == "steady"
+    for number in range(60):
+        scheduler.add_study(f"content {number}", {"sure": 1.0}, floor=100.0)
+    decision = scheduler.decide(0)
+    assert decision is not None
+    assert decision.study == "bold"
+    scheduler.add_study("heavy", {"sure": 1.0}, floor=-2.1, weight=10.0)
+    decision = scheduler.decide(0)
+    assert decision is not None
+    assert decision.study == "heavy"
+
+
+def test_the_oracle_minds_weights() -> None:
+    truth = {Arm("a", "m0"): 0.9, Arm("b", "m0"): 0.5}
+    scheduler = Scheduler(flat_prior(1), Oracle.knowing(truth), warm_start="none")
+    scheduler.add_study("a", {"m0": 1.0})
+    scheduler.add_study("b", {"m0": 1.0}, weight=2.0)
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert (decision.study, decision.value) == ("b", 1.0)
+
+
+def test_the_oracle_must_know_every_score() -> None:
+    scheduler = Scheduler(flat_prior(1), Oracle.knowing({}), warm_start="none")
+    scheduler.add_study("a", {"m0": 1.0})
+    scheduler.add_device(0)
+    with pytest.raises(InvalidInput, match="the oracle lacks the score of"):
+        scheduler.ask(0)
+
+
+def test_every_scheduler_has_a_policy_of_its_own() -> None:
+    problems = [random_problem(seed, studies=3 + 6 * seed) for seed in (1, 0)]
+    maker = POLICIES["mdmt"]
+    for problem in problems:
+        scheduler = Scheduler(problem.prior, maker, warm_start="none")
+        add_all(scheduler, problem)
+        assert drain(scheduler, problem)
+
+
 def test_the_oracle_takes_the_highest_true_gain_per_cost_and_lets_the_served_wait() -> None:
     truth = {
         Arm("a", "m0"): 0.9, Arm("a", "m1"): 0.8, Arm("b", "m0"): 0.3, Arm("b", "m1"): 0.5,
     }  # fmt: skip
-    scheduler = Scheduler(flat_prior(2), Oracle(truth), warm_start="none")
+    scheduler = Scheduler(flat_prior(2), Oracle.knowing(truth), warm_start="none")
     scheduler.add_study("a", {"m0": 1.0, "m1": 1.0})
     scheduler.add_study("b", {"m0": 1.0, "m1": 2.0})
     for device in range(3):
@@ -264,7 +347,7 @@ def test_the_oracle_does_not_wait_for_an_arm_that_failed() -> None:
     truth = {
         Arm("a", "m0"): 0.9, Arm("a", "m1"): 0.8, Arm("a", "m2"): 0.7, Arm("b", "m0"): 0.1,
     }  # fmt: skip
-    scheduler = Scheduler(flat_prior(3), Oracle(truth), warm_start="none")
+    scheduler = Scheduler(flat_prior(3), Oracle.knowing(truth), warm_start="none")
     scheduler.add_study("a", {"m0": 1.0, "m1": 1.0, "m2": 1.0})
     scheduler.add_study("b", {"m0": 1.0})
     for device in range(3):

@@ -23,7 +23,7 @@ TWO = ["a", "b"]
         ([0, 0, 0], np.eye(2), r"mean has shape \(3,\); expected \(2,\)"),
         ([0, 0], np.eye(3), r"covariance has shape \(3, 3\); expected \(2, 2\)"),
         ([0, 0], [1, 1], r"covariance has shape \(2,\)"),
-        ([0, np.nan], np.eye(2), r"mean\[1\] is nan; every entry must be finite"),
+        ([0, np.nan], np.eye(2), r"mean\[1\] is nan; every entry must be a number within"),
         ([0, 0], [[1, 0], [0, np.inf]], r"covariance\[1, 1\] is inf"),
         (["x", 0], np.eye(2), "not a number"),
     ],

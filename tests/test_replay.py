@@ -150,6 +150,7 @@ def spoil(path: Path, line: int, change: dict[str, Any]) -> None:
         (0, {"attempts": None}),
         (0, {"events": 3}),
         (1, {"time": "x"}),
+        (9, {"decision": {}}),
         (1, {"time": [1]}),
         (1, {"study": ["a"]}),
         (1, {"study": {"name": "s", "costs": {"m0": 10**400}}}),

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from problems import small_scheduler as scheduler
 from bentham.core import (
     Event,
     Scheduler,
+    SharedPrior,
     Study,
     event_from_dict,
     event_to_dict,
@@ -171,7 +173,7 @@ class TestStudies:
             ({"costs": {"m0": math.nan}}, "cost"),
             ({"costs": {"m0": 1.0}, "weight": 0.0}, "weight"),
             ({"costs": {"m0": 1.0}, "floor": math.inf}, "floor"),
-            ({"costs": {"m0": 1.0}, "name": ""}, "empty name"),
+            ({"costs": {"m0": 1.0}, "name": ""}, "not empty"),
         ],
     )
     def test_what_is_no_study(self, options: dict[str, object], words: str) -> None:
@@ -258,3 +260,67 @@ def test_settings_are_checked() -> None:
     s = scheduler()
     with pytest.raises(IllegalEvent, match="time is nan"):
         s.add_device(0, time=math.nan)
+
+
+def doctored(**changes: object) -> tuple[Scheduler, TrialStarted]:
+    s = scheduler("fastest:1")
+    s.add_study("a", {"m0": 1.0, "m1": 2.0}, dataset="d")
+    s.add_study("b", {"m0": 1.0, "m2": 2.0}, dataset="d")
+    s.add_device(0)
+    decision = s.decide(0)
+    assert decision is not None
+    return s, TrialStarted(0.0, replace(decision, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"trial": 5}, "trial 5 was decided, 0 is next"),
+        ({"model": "m2"}, "cannot be run"),  # listed on the dataset, but not by study a
+        ({"model": "m9"}, "cannot be run"),
+        ({"dataset": "e"}, "cannot be run"),
+        ({"study": "z"}, "no study 'z'"),
+        ({"device": 7}, "no device 7"),
+    ],
+)
+def test_a_decision_that_does_not_fit_is_refused(changes: dict[str, object], words: str) -> None:
+    s, event = doctored(**changes)
+    with pytest.raises(IllegalEvent, match=words):
+        s.apply(event)
+    assert s.devices == {0: None}
+    s.apply(doctored()[1])  # nothing was changed by the refusal
+
+
+def test_a_warm_start_out_of_turn_leaves_the_plan_alone() -> None:
+    s, event = doctored(model="m1")  # planned is m0
+    s.apply(event)
+    s.add_device(1)
+    assert asked(s, 1) == ("a", "m0")
+
+
+def test_many_studies_on_one_dataset_are_added_in_no_time() -> None:
+    models = [f"m{i}" for i in range(50)]
+    s = Scheduler(SharedPrior(models, np.zeros(50), np.eye(50)))
+    costs = dict.fromkeys(models, 1.0)
+    for number in range(2000):  # took half a minute when each was compared with each
+        s.add_study(f"s{number}", costs, dataset="d")
+    s.add_device(0)
+    decision = s.ask(0)
+    assert decision is not None
+    assert len(decision.gains) == 2000
+
+
+@pytest.mark.parametrize("costs", [{"m0": None}, {"m0": "x"}, [1], {"m0": 10**400}])
+def test_costs_that_are_no_numbers(costs: object) -> None:
+    with pytest.raises(InvalidInput, match="costs map models to numbers"):
+        scheduler().add_study("s", costs)  # type: ignore[arg-type]
+
+
+def test_names_are_texts_and_trials_are_numbered() -> None:
+    s = scheduler()
+    with pytest.raises(InvalidInput, match="named by a text"):
+        s.add_study(7, {"m0": 1.0})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="the dataset is 5"):
+        s.add_study("s", {"m0": 1.0}, dataset=5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        s.tell(0.9, 0.3)  # type: ignore[arg-type]

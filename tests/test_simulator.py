@@ -55,6 +55,15 @@ def test_idle_devices_are_filled_lowest_first() -> None:
     ]  # fmt: skip
 
 
+def test_devices_that_fall_idle_together_are_filled_lowest_first() -> None:
+    # At 3 two trials end; that of device 1 started first, yet device 0 is filled first.
+    costs = {"a": 1.0, "b": 3.0, "c": 2.0, "d": 1.0, "e": 1.0}
+    run = tiny({study: {"x": cost} for study, cost in costs.items()}, devices=2)
+    assert [(t.study, t.device, t.start) for t in run.trials] == [
+        ("a", 0, 0.0), ("b", 1, 0.0), ("c", 0, 1.0), ("d", 0, 3.0), ("e", 1, 3.0),
+    ]  # fmt: skip
+
+
 def test_until_cuts_the_run() -> None:
     costs = {"a": {"x": 2.0, "y": 3.0}}
     run = tiny(costs, devices=1, until=4.0)

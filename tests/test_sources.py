@@ -157,6 +157,8 @@ def test_kernel_refuses_what_it_cannot_use() -> None:
         kernel_prior(["a", "b"], ["x", "y"], history)
     with pytest.raises(InvalidPrior, match="history holds something that is not a number"):
         kernel_prior(["a", "b"], [0.0, 1.0], [["x", "y"]])
+    tiny = kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=1e-320)
+    assert tiny.covariance[0, 1] == 0.0  # at that scale no two models are alike
     for length_scales in (None, 0.5):
         with pytest.raises(InvalidPrior, match="pass a jitter above zero"):
             kernel_prior(["a", "b"], [1.0, 1.0], history, "rbf", length_scales, jitter=0.0)

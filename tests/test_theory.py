@@ -19,6 +19,7 @@ from bentham.core.theory import (
     miu_total,
     top_diagonal_bound,
 )
+from bentham.errors import InvalidInput
 from bentham.sim import Disturbances, simulate
 
 Matrix = npt.NDArray[np.float64]
@@ -124,12 +125,12 @@ def test_the_regret_of_a_run_stays_under_the_lemmas_bound(seed: int, devices: in
     truth: dict[Arm, float] = {}
     for number in range(8):
         costs = dict(zip(models, rng.uniform(1, 3, 6).tolist(), strict=True))
-        studies.append(Study(f"s{number}", costs))
+        studies.append(Study(f"s{number}", costs, floor=-2.0))
         scores = 0.5 + root @ rng.standard_normal(6)
         truth |= {Arm(f"s{number}", m): float(z) for m, z in zip(models, scores, strict=True)}
     run = simulate(studies, truth, prior, devices=devices, warm_start="none")
     bounds = bounds_of_run(prior, truth, run.events)
-    assert bounds.assumed
+    assert bounds.broken == ()
     assert 0.0 < run.regret.cumulative <= bounds.lemma
     # The proof's second step: the sum of deviations at the start is at most M + MIU(T, K).
     assert bounds.uncertainty <= devices + bounds.miu.upper + 1e-9
@@ -158,7 +159,7 @@ def test_a_prior_that_excludes_the_truth_bounds_nothing() -> None:
     bounds = bounds_of_run(prior, truth, run.events)
     assert bounds.radius == np.inf
     assert bounds.lemma == np.inf
-    assert not bounds.assumed
+    assert bounds.broken == ("a score was excluded by the prior",)
 
 
 def test_near_singular_matrices_are_not_called_singular() -> None:
@@ -180,7 +181,7 @@ def test_bounds_of_a_run_look_at_what_is_listed_and_count_once() -> None:
     truth = {Arm(s.name, m): 0.05 for s in studies for m in s.costs}
     calm = simulate(studies, truth, prior, devices=2, warm_start="none")
     bounds = bounds_of_run(prior, truth, calm.events)
-    assert bounds.assumed
+    assert bounds.broken == ()
     assert bounds.miu.upper == pytest.approx(0.1 * 7)
     assert bounds.miu.exact
     lossy = simulate(
@@ -189,3 +190,71 @@ def test_bounds_of_a_run_look_at_what_is_listed_and_count_once() -> None:
     )  # fmt: skip
     assert len(lossy.trials) > 8
     assert bounds_of_run(prior, truth, lossy.events).lemma == pytest.approx(bounds.lemma)
+
+
+def test_scale_does_not_make_arms_dependent() -> None:
+    for variances in ([1.0, 1e-17], [1e4, 1e-12], [1.0, 0.0]):
+        scores = miu_scores(np.diag(variances))
+        second = np.sqrt(variances[0]) if variances[1] else 0.0
+        assert scores[1].upper == scores[1].lower == second
+
+
+def test_the_bounds_are_worth_something() -> None:
+    # Finite rank: no doubt past it, also for what is not enumerated.
+    root = np.random.default_rng(1).standard_normal((20, 3))
+    finite = miu_scores(root @ root.T)
+    assert all(score.upper == 0.0 for score in finite[3:])
+    assert all(score.upper > 0.0 for score in finite[:3])
+    # A line of points: half of them tell nothing about the other end, and greed finds that.
+    line = correlation("matern52", np.linspace(0, 1, 40)[:, np.newaxis], 0.05)
+    scores = miu_scores(line)
+    lower = [score.lower for score in scores]
+    assert lower == sorted(lower, reverse=True)
+    assert lower[20] > 0.95
+
+
+def test_what_breaks_the_bounds_is_said() -> None:
+    prior = SharedPrior(["dear", "cheap"], [0.6, 0.5], 0.2 * np.eye(2))
+    truth = {Arm("s", "dear"): 0.4, Arm("s", "cheap"): 0.6}
+    study = Study("s", {"dear": 1e4, "cheap": 1.0})
+
+    def broken(study: Study = study, **options: object) -> tuple[str, ...]:
+        arguments = {"warm_start": "none", "devices": 1, **options}
+        run = simulate([study], truth, prior, **arguments)  # type: ignore[arg-type]
+        return bounds_of_run(prior, truth, run.events).broken
+
+    assert broken() == ()
+    assert broken(warm_start="mean") == ("a warm start chose trials",)
+    assert broken(Study("s", study.costs, weight=9.0)) == ("study 's' has a weight",)
+    assert broken(Study("s", study.costs, floor=0.5)) == ("study 's' has scores below its floor",)
+    assert broken(disturbances=Disturbances(failure=1.0)) == ("trials failed or were lost",)
+    wide = SharedPrior(["dear", "cheap"], [0.6, 0.5], 2.0 * np.eye(2))
+    run = simulate([study], truth, wide, devices=1, warm_start="none")
+    assert bounds_of_run(wide, truth, run.events).broken == ("a prior deviation is above 1",)
+    with pytest.raises(InvalidInput, match="without studies or devices"):
+        bounds_of_run(prior, truth, [])
+
+
+def test_the_score_bound_reaches_from_the_floor_to_the_best() -> None:
+    prior = SharedPrior(["m"], [0.5], [[0.25]])
+    truth = {Arm("s", "m"): 0.5}
+    run = simulate([Study("s", {"m": 2.0}, floor=-3.0)], truth, prior, warm_start="none")
+    assert bounds_of_run(prior, truth, run.events).score_bound == 3.5
+
+
+def test_studies_that_list_different_models_of_one_prior() -> None:
+    prior = SharedPrior(["a", "b"], [0.0, 0.0], np.diag([0.04, 0.25]))
+    studies = [Study("s", {"a": 1.0}), Study("t", {"b": 1.0})]
+    truth = {Arm("s", "a"): 0.1, Arm("t", "b"): 0.1}
+    run = simulate(studies, truth, prior, devices=1, warm_start="none")
+    bounds = bounds_of_run(prior, truth, run.events)
+    assert bounds.miu == Bounds(0.5, 0.5)  # of two independent arms, the larger deviation
+
+
+def test_a_score_known_to_within_rounding_is_not_excluded() -> None:
+    # Two all but equal arms: the second's deviation counts as zero once the first is known.
+    covariance = np.array([[1.0, 1.0 - 1e-14], [1.0 - 1e-14, 1.0]])
+    prior = SharedPrior(["a", "b"], [0.0, 0.0], covariance)
+    truth = {Arm("s", "a"): 0.5, Arm("s", "b"): 0.5 + 5e-8}
+    run = simulate([Study("s", {"a": 1.0, "b": 1.0})], truth, prior, devices=1, warm_start="none")
+    assert np.isfinite(bounds_of_run(prior, truth, run.events).radius)

@@ -3,8 +3,8 @@
 import importlib
 import inspect
 import re
+from enum import Enum
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import typer
@@ -12,7 +12,7 @@ import typer
 from bentham.cli import app
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "reference.md"
-MODULES = ("bentham", "bentham.core", "bentham.sim", "bentham.tables")
+MODULES = ("bentham", "bentham.core", "bentham.sim", "bentham.tables", "bentham.errors")
 
 
 def plain(text: str | None) -> str:
@@ -43,53 +43,69 @@ def command_lines(command: Any, name: str) -> list[str]:
     return [*lines, ""]
 
 
-def signature(thing: object) -> str:
+def signature(thing: Any) -> str:
     """Parameters by name; their types are in the code."""
-    try:
-        parameters = inspect.signature(thing).parameters  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    if inspect.isclass(thing) and (
+        getattr(thing, "_is_protocol", False) or issubclass(thing, Enum)
+    ):
         return ""
-    return f"({', '.join(name for name in parameters if name != 'self')})"
+    names = [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+    return f"({', '.join(names)})"
 
 
 def member_lines(thing: type) -> list[str]:
-    """The public methods and properties that a class defines."""
+    """The public methods, properties and values that a class defines."""
+    if issubclass(thing, Enum):
+        return [f"  - `{member.value}`" for member in thing]
     lines = []
     for name, member in vars(thing).items():
         function = member.fget if isinstance(member, property) else member
-        if isinstance(member, staticmethod):
+        if isinstance(member, staticmethod | classmethod):
             function = member.__func__
         if name.startswith("_") or not inspect.isfunction(function):
             continue
         shown = name if isinstance(member, property) else f"{name}{signature(function)}"
-        lines.append(f"  - `{shown}`: {plain((function.__doc__ or '').split('.', 1)[0])}.")
+        lines.append(f"  - `{shown}`: {plain(function.__doc__)}")
     return lines
 
 
-def name_lines(module: str, documented: set[object]) -> list[str]:
+def name_lines(module: str, documented: set[int]) -> list[str]:
     """The public names of a module; what another module has shown already is only named."""
     lines = [f"### `{module}`", ""]
     loaded = importlib.import_module(module)
     for name in sorted(loaded.__all__):
         thing = getattr(loaded, name)
-        if isinstance(thing, type | FunctionType) and thing in documented:
-            lines.append(f"- `{name}`: see above")
-            continue
         if inspect.isclass(thing) or inspect.isfunction(thing):
-            documented.add(thing)
-            lines.append(f"- `{name}{signature(thing)}`: {plain(inspect.getdoc(thing))}")
-            if inspect.isclass(thing) and not issubclass(thing, Exception):
-                lines += member_lines(thing)
+            if id(thing) in documented:
+                lines.append(f"- `{name}`: see above")
+                continue
+            documented.add(id(thing))
+            shown = (
+                "" if inspect.isclass(thing) and issubclass(thing, Exception) else signature(thing)
+            )
+            lines.append(f"- `{name}{shown}`: {plain(inspect.getdoc(thing))}")
+            lines += member_lines(thing) if inspect.isclass(thing) else []
+        elif isinstance(thing, str | int | float | tuple):
+            lines.append(f"- `{name}`: `{thing!r}`")
+        elif isinstance(thing, dict):
+            lines.append(f"- `{name}`: by name: {', '.join(f'`{key}`' for key in thing)}")
+        else:  # a type that has only a name
+            lines.append(f"- `{name}`: a type, see the code")
     return [*lines, ""]
 
 
 def reference() -> str:
     """The whole document."""
     lines = ["# Reference", "", "Made from the code by `tools/make_reference.py`.", ""]
-    lines += ["## Commands", ""]
+    lines += [
+        "## Commands",
+        "",
+        "`bentham --version` shows the version; every command has `--help`.",
+        "",
+    ]
     lines += command_lines(typer.main.get_command(app), "bentham")
     lines += ["## Names", ""]
-    documented: set[object] = set()
+    documented: set[int] = set()
     for module in MODULES:
         lines += name_lines(module, documented)
     return "\n".join(lines).rstrip() + "\n"

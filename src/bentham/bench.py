@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import sys
 import time
 from collections import deque
@@ -100,5 +99,7 @@ def _stay_on_one_core() -> None:
 
 
 def _peak_memory_mib() -> float:
+    import resource  # not on Windows, where everything else runs
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -8,6 +8,15 @@ BenthamError
 `- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
 """
 
+__all__ = [
+    "BenthamError",
+    "IllegalEvent",
+    "InvalidInput",
+    "InvalidPrior",
+    "InvalidRecording",
+    "InvalidTable",
+]
+
 
 class BenthamError(Exception):
     """Anything that Bentham refuses to do; its text is meant for the person who asked."""

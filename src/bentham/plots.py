@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from bentham.core.validation import Vector
 from bentham.errors import InvalidInput
-from bentham.sim.experiment import Outcome
+from bentham.sim.experiment import Outcome, by_policy
 
 FORMATS = (".png", ".svg", ".pdf")
 # Okabe and Ito's palette, with a dash pattern each, so that a grey print still tells.
@@ -57,7 +57,7 @@ def draw_regret(outcomes: Sequence[Outcome], path: Path) -> None:
 
 
 def _draw_lines(axes: Axes, outcomes: Sequence[Outcome], times: Vector, lowest: float) -> None:
-    for (name, runs), (colour, dashes) in zip(_by_policy(outcomes).items(), STYLES, strict=False):
+    for (name, runs), (colour, dashes) in zip(by_policy(outcomes).items(), STYLES, strict=False):
         curves = np.array([_sampled(run, times) for run in runs])
         mean = curves.mean(axis=0)
         axes.plot(times, mean, color=colour, linestyle=dashes, linewidth=1.8, label=name)
@@ -69,11 +69,9 @@ def _draw_lines(axes: Axes, outcomes: Sequence[Outcome], times: Vector, lowest: 
 
 def _label(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     first = outcomes[0]
-    repeats, devices = len(_by_policy(outcomes)[first.policy]), first.experiment.devices
+    repeats = len(by_policy(outcomes)[first.policy])
     axes.set_title(
-        f"{Path(first.experiment.table.name).name}: {len(first.served.studies)} studies, "
-        f"{len(first.served.models)} models, {devices} device{'s' if devices > 1 else ''}"
-        + (f", {repeats} runs, one-sigma bands" if repeats > 1 else ""),
+        first.setting() + (f", {repeats} runs, one-sigma bands" if repeats > 1 else ""),
         fontsize=10,
         loc="left",
         parse_math=False,
@@ -85,13 +83,6 @@ def _label(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="lower left")
-
-
-def _by_policy(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    grouped: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        grouped.setdefault(outcome.policy, []).append(outcome)
-    return grouped
 
 
 def _span(outcomes: Sequence[Outcome]) -> tuple[float, float]:

@@ -35,7 +35,7 @@ def replay(
                     bar.advance()
 
             differences = verify(recorded.scheduler(), counted())
-    except (IllegalEvent, InvalidInput, KeyError) as error:
+    except (IllegalEvent, InvalidInput, OverflowError) as error:
         raise InvalidRecording(f"{recording}: the events do not fit together ({error})") from None
     if as_json:
         result = {

@@ -9,29 +9,27 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from bentham.core.validation import Vector
-from bentham.sim.experiment import LEVELS, Outcome
+from bentham.sim.experiment import LEVELS, Outcome, by_policy
 
 
 def print_comparison(outcomes: Sequence[Outcome]) -> None:
     """One row per policy: regret, and when the mean regret fell to each level."""
-    by_policy: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        by_policy.setdefault(outcome.policy, []).append(outcome)
-    first = next(iter(by_policy.values()))
+    grouped = by_policy(outcomes)
+    first = next(iter(grouped.values()))
     repeats = len(first)
     grid = Grid()
     grid.add_column("policy", no_wrap=True)
     grid.add_column("regret", justify="right", no_wrap=True)
-    if len(by_policy) > 1:
+    if len(grouped) > 1:
         grid.add_column("ratio", justify="right", no_wrap=True)
     for level in LEVELS:
         grid.add_column(f"to {level:g}", justify="right", no_wrap=True)
     grid.add_column("end", justify="right", no_wrap=True)
     baseline = _regrets(first)
-    for name, runs in by_policy.items():
+    for name, runs in grouped.items():
         regrets = _regrets(runs)
         cells = [name, _spread(regrets)]
-        if len(by_policy) > 1:
+        if len(grouped) > 1:
             # Seed by seed, since every policy was given the same history.
             positive = np.all(baseline > 0.0)
             cells.append(_number(float(np.mean(regrets / baseline))) if positive else "-")
@@ -48,15 +46,9 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
 
 
 def _title(outcome: Outcome, repeats: int) -> Text:
-    experiment = outcome.experiment
-    runs = f", mean of {repeats} runs" if repeats > 1 else ""
     history = f" of {len(outcome.history.studies)}" if outcome.history.studies else ""
-    return Text(
-        f"{Path(experiment.table.name).name}: {len(outcome.served.studies)} studies x "
-        f"{len(outcome.served.models)} models, {experiment.devices} "
-        f"device{'s' if experiment.devices > 1 else ''}, prior {Path(experiment.prior).name}"
-        f"{history}{runs}"
-    )
+    runs = f", mean of {repeats} runs" if repeats > 1 else ""
+    return Text(f"{outcome.setting()}, prior {Path(outcome.experiment.prior).name}{history}{runs}")
 
 
 def _regrets(runs: Sequence[Outcome]) -> Vector:

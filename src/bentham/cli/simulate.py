@@ -95,14 +95,16 @@ def simulate(
         ),
     ] = None,
     jitter: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0.0,
             metavar="X",
-            help="Added to the diagonal of the prior covariance.",
+            help="Added to the diagonal of the prior covariance. "
+            f"[dim]\\[default: {DEFAULT_JITTER:g}][/]",
+            show_default=False,
             rich_help_panel=PRIOR,
         ),
-    ] = DEFAULT_JITTER,
+    ] = None,
     features: Annotated[
         Path | None,
         typer.Option(
@@ -219,6 +221,10 @@ def simulate(
         raise InvalidInput("--events records one run; give one policy and --repeat 1")
     if not prior.startswith("kernel") and (features is not None or length_scale is not None):
         raise InvalidInput("--features and --length-scale go with --prior kernel; add that")
+    if prior.endswith(".json") and (history is not None or jitter is not None):
+        raise InvalidInput(
+            "a prior from a file needs no history and has its own jitter; drop those"
+        )
     if repair and not lose:
         raise InvalidInput("--repair is for devices that died; give --lose too")
     if events is not None:
@@ -234,7 +240,7 @@ def simulate(
         history=load_table(history) if history is not None else None,
         holdout=holdout,
         prior=prior,
-        jitter=jitter,
+        jitter=DEFAULT_JITTER if jitter is None else jitter,
         features=None if features is None else read_features(features, served.models),
         length_scale=length_scale,
         devices=devices,

@@ -8,7 +8,7 @@ from bentham.core.bounds import RunBounds, bounds_of_run
 from bentham.core.decision import Decision, DeviceName, Gain, Reason, RunnerUp
 from bentham.core.events import Event, event_from_dict, event_to_dict
 from bentham.core.kernels import KERNELS
-from bentham.core.policies import POLICIES, Policy
+from bentham.core.policies import POLICIES, Policy, PolicyMaker
 from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior, prior_from
 from bentham.core.problem import Arm, Study
 from bentham.core.regret import Regret, RegretMeter
@@ -38,6 +38,7 @@ __all__ = [
     "Gain",
     "JointPrior",
     "Policy",
+    "PolicyMaker",
     "Prior",
     "ProductPrior",
     "Reason",

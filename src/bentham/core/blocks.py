@@ -8,7 +8,9 @@ candidate   (arms,)      listed by a study and untried: what may be picked
 listing     (pairs,)     every (study, arm) pair of the block, study after study
 """
 
+import itertools
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +46,7 @@ class StudyState:
         "name",
         "open_arms",
         "order",
+        "served",
         "weight",
     )
 
@@ -59,6 +62,7 @@ class StudyState:
         self.incumbent = spec.floor
         self.incumbent_column: int | None = None
         self.open_arms = 0
+        self.served = True
 
     def credit(self, column: int, score: float) -> None:
         """Take note of a score on one of the study's arms: x_i*(t) of Eq. (1)."""
@@ -66,20 +70,38 @@ class StudyState:
             self.incumbent, self.incumbent_column = score, column
 
 
+class _Pairs(NamedTuple):
+    """Every (study, arm) pair of a block, study after study."""
+
+    column: Integers
+    owner: Integers  # the study's place in the block
+    start: dict[int, int]  # where a study's pairs begin, by the study's order
+
+    @staticmethod
+    def of(studies: list["StudyState"]) -> "_Pairs":
+        lengths = [len(study.columns) for study in studies]
+        starts = itertools.accumulate(lengths, initial=0)
+        return _Pairs(
+            np.concatenate([study.columns for study in studies]),
+            np.repeat(np.arange(len(studies)), lengths),
+            {study.order: start for study, start in zip(studies, starts, strict=False)},
+        )
+
+
 class Block:
     """Correlated arms, their posterior, and the studies that list them."""
 
     __slots__ = (
         "_gains",
-        "_listing",
         "_observed",
-        "_owner",
+        "_pairs",
         "_posterior",
         "_sole",
         "_totals",
         "candidate",
         "cost",
         "first_study",
+        "listers",
         "order",
         "prior",
         "score",
@@ -94,13 +116,15 @@ class Block:
         self.status = np.zeros(prior.size, dtype=np.int8)
         self.cost: Vector = np.full(prior.size, np.nan)
         self.score: Vector = np.full(prior.size, np.nan)
+        self.listers: Integers = np.zeros(prior.size, dtype=np.int64)
         self.candidate = np.zeros(prior.size, dtype=bool)
         self.first_study: Integers = np.zeros(prior.size, dtype=np.int64)
         self._observed: list[int] = []
         self._posterior: Posterior | None = None
+        self._pairs: _Pairs | None = None
+        self._sole: StudyState | None = None
         self._totals: Vector | None = None
         self._gains: Vector = np.zeros(0)
-        self._relist()
 
     @property
     def posterior(self) -> Posterior:
@@ -112,18 +136,28 @@ class Block:
         return self._posterior
 
     def add(self, study: StudyState) -> None:
-        """Begin to serve a study; what is observed already counts for it."""
+        """Begin to serve a study, the youngest; what is observed already counts for it."""
+        columns = study.columns
         self.studies.append(study)
-        self.cost[study.columns] = study.costs
+        self.cost[columns] = study.costs
+        self.first_study[columns[self.listers[columns] == 0]] = study.order
+        self.listers[columns] += 1
+        self.candidate[columns] = self.status[columns] == Status.UNTRIED
+        study.open_arms = int(self.candidate[columns].sum())
         for column in self._observed:
-            if column in study.columns:
+            if column in columns:
                 study.credit(column, float(self.score[column]))
-        self._relist()
+        self._note_studies()
 
     def remove(self, study: StudyState) -> None:
         """Stop serving a study."""
         self.studies.remove(study)
-        self._relist()
+        study.served, study.open_arms = False, 0
+        self.listers[study.columns] -= 1
+        self.candidate &= self.listers > 0
+        for other in reversed(self.studies):
+            self.first_study[other.columns] = other.order
+        self._note_studies()
         self.rest()
 
     def rest(self) -> None:
@@ -131,11 +165,14 @@ class Block:
         if not self.candidate.any():
             self._posterior = None
 
-    def listers(self, column: int) -> list[StudyState]:
+    def studies_listing(self, column: int) -> list[StudyState]:
         """The studies that list an arm, lowest first."""
         if self._sole:
             return self.studies
-        return [self.studies[owner] for owner in self._owner[self._listing == column]]
+        if not self.studies:
+            return []
+        pairs = self._all_pairs()
+        return [self.studies[owner] for owner in pairs.owner[pairs.column == column]]
 
     def observe(self, column: int, score: float) -> None:
         """An arm's score is known: condition the posterior, credit the studies that list it."""
@@ -144,23 +181,23 @@ class Block:
         if self._posterior is not None:
             self._posterior.observe(column, score)
         self._observed.append(column)
-        for study in self.listers(column):
+        for study in self.studies_listing(column):
             study.credit(column, score)
         self._totals = None
 
-    def start(self, column: int, listers: list[StudyState]) -> None:
-        """A candidate is run from now on."""
+    def start(self, column: int, listing: list[StudyState]) -> None:
+        """A candidate is run from now on; `listing` are the studies that list it."""
         self.status[column] = Status.RUNNING
         self.candidate[column] = False
-        for study in listers:
+        for study in listing:
             study.open_arms -= 1
         self.rest()
 
-    def restore(self, column: int, listers: list[StudyState]) -> None:
+    def restore(self, column: int, listing: list[StudyState]) -> None:
         """A running arm may be picked again, if anybody still wants it."""
         self.status[column] = Status.UNTRIED
-        self.candidate[column] = bool(listers)
-        for study in listers:
+        self.candidate[column] = bool(listing)
+        for study in listing:
             study.open_arms += 1
 
     def gains(self, column: int) -> list[tuple[StudyState, float]]:
@@ -168,17 +205,14 @@ class Block:
         self._refresh()
         if self._sole:
             return [(self._sole, float(self._gains[column]))]
-        places = np.flatnonzero(self._listing == column)
-        return [(self.studies[self._owner[place]], float(self._gains[place])) for place in places]
+        pairs = self._all_pairs()
+        places = np.flatnonzero(pairs.column == column)
+        return [(self.studies[pairs.owner[place]], float(self._gains[place])) for place in places]
 
     def study_gains(self, study: StudyState) -> Vector:
         """One study's weighted expected improvement from each of its columns: Eq. (3)."""
         self._refresh()
-        start = 0
-        for other in self.studies:
-            if other is study:
-                break
-            start += len(other.columns)
+        start = 0 if self._sole else self._all_pairs().start[study.order]
         return self._gains[start : start + len(study.columns)]
 
     def totals(self) -> Vector:
@@ -196,27 +230,21 @@ class Block:
             gains = expected_improvement(mean, sigma, self._sole.incumbent)
             self._totals = self._gains = self._sole.weight * gains
             return
-        incumbent = np.array([study.incumbent for study in self.studies])[self._owner]
-        weight = np.array([study.weight for study in self.studies])[self._owner]
-        self._gains = weight * expected_improvement(
-            mean[self._listing], sigma[self._listing], incumbent
-        )
-        totals = np.bincount(self._listing, self._gains, minlength=self.prior.size)
+        column, owner, _ = self._all_pairs()
+        incumbent = np.array([study.incumbent for study in self.studies])[owner]
+        weight = np.array([study.weight for study in self.studies])[owner]
+        self._gains = weight * expected_improvement(mean[column], sigma[column], incumbent)
+        totals = np.bincount(column, self._gains, minlength=self.prior.size)
         self._totals = totals.astype(np.float64)
 
-    def _relist(self) -> None:
-        columns = [study.columns for study in self.studies]
-        self._listing: Integers = np.concatenate([np.zeros(0, dtype=np.int64), *columns])
-        lengths = [len(study.columns) for study in self.studies]
-        self._owner: Integers = np.repeat(np.arange(len(self.studies)), lengths)
+    def _note_studies(self) -> None:
         # The usual case, worth a short cut: one study, which lists every arm, in column order.
-        sole = len(lengths) == 1 and lengths[0] == self.prior.size and self.prior.in_model_order
-        self._sole = self.studies[0] if sole else None
-        self._totals = None
-        listed = np.zeros(self.prior.size, dtype=bool)
-        listed[self._listing] = True
-        self.candidate = listed & (self.status == Status.UNTRIED)
-        for study in reversed(self.studies):
-            self.first_study[study.columns] = study.order
-        for study in self.studies:
-            study.open_arms = int(self.candidate[study.columns].sum())
+        sole = len(self.studies) == 1 and len(self.studies[0].columns) == self.prior.size
+        self._sole = self.studies[0] if sole and self.prior.in_model_order else None
+        self._pairs = self._totals = None
+
+    def _all_pairs(self) -> _Pairs:
+        # Made when first needed: studies are mostly added many at a time.
+        if self._pairs is None:
+            self._pairs = _Pairs.of(self.studies)
+        return self._pairs

@@ -7,25 +7,37 @@
     lemma     (tau(R) N (R+1) / (tau(-R) M) sum sigma^ + C_R + tau(R)/tau(-R) N C_R) sum c(x_i*)
     theorem   (MIU(T, K) + M) N^2 / M * mean c(x_i*), which holds up to an unstated constant
 
-Both suppose that every trial was chosen by the EI rate (no warm start), equal weights, and
-sigma(x) <= 1. `assumed` says whether the last holds and R is finite.
+Both suppose more than can be taken for granted: that `mdmt` chose every trial, knowing the costs,
+with no warm start and all weights 1, that every trial was completed, that no score lies below the
+floor, that sigma(x) <= 1 and that R is finite. What the events show to be otherwise is listed in
+`broken`; then nothing is guaranteed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bentham.core.acquisition import tau
 from bentham.core.blocks import Block, Integers
-from bentham.core.decision import DeviceName
-from bentham.core.events import DeviceAdded, Event, StudyAdded, TrialCompleted, TrialStarted
+from bentham.core.decision import DeviceName, Reason
+from bentham.core.events import (
+    DeviceAdded,
+    Event,
+    StudyAdded,
+    StudyRemoved,
+    TrialCompleted,
+    TrialFailed,
+    TrialLost,
+    TrialStarted,
+)
 from bentham.core.prior import Prior
 from bentham.core.problem import Arm, Study
 from bentham.core.state import State
 from bentham.core.theory import Bounds, miu_scores, miu_scores_of_blocks, miu_total
 from bentham.core.validation import Vector
 from bentham.core.warm_start import WarmStart
+from bentham.errors import InvalidInput
 
 # A block with the columns that some study lists.
 Listed = tuple[Block, Integers]
@@ -36,7 +48,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class RunBounds:
-    """What the paper guarantees for a run, and what went into it."""
+    """What the paper guarantees for a run (unless `broken` says why not), and what went into it."""
 
     lemma: float
     theorem: Bounds
@@ -44,13 +56,14 @@ class RunBounds:
     score_bound: float
     uncertainty: float
     miu: Bounds
-    assumed: bool
+    broken: tuple[str, ...]
 
 
 def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Event]) -> RunBounds:
     """Go through a run's events again and evaluate both bounds; `scores` are the true ones."""
     state = State(prior, WarmStart.parse("none"), attempts=1 << 30)
-    studies: list[Study] = []
+    studies: dict[str, Study] = {}
+    broken: set[str] = set()
     blocks: dict[int, Block] = {}
     truths: dict[int, Vector] = {}
     devices: set[DeviceName] = set()
@@ -59,6 +72,8 @@ def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Ev
     for event in events:
         if isinstance(event, TrialStarted):
             arm = Arm(event.decision.dataset, event.decision.model)
+            if event.decision.reason is Reason.WARM_START:
+                broken.add("a warm start chose trials")
             if arm not in tested:  # a lost one that is run again is the same arm
                 block, column = _arm(state, event)
                 uncertainty += float(np.sqrt(block.posterior.variance[column]))
@@ -66,8 +81,12 @@ def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Ev
         touched = state.apply(event)
         if isinstance(event, DeviceAdded):
             devices.add(event.device)
+        elif isinstance(event, TrialFailed | TrialLost):
+            broken.add("trials failed or were lost")
+        elif isinstance(event, StudyRemoved):
+            broken.add("a study was removed")
         elif isinstance(event, StudyAdded) and touched is not None:
-            studies.append(event.study)
+            studies[event.study.name] = event.study
             blocks[touched.order] = touched
             truth = truths.setdefault(touched.order, np.full(touched.prior.size, np.nan))
             columns = prior.columns(event.study.dataset)
@@ -76,7 +95,12 @@ def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Ev
         if isinstance(event, StudyAdded | TrialCompleted) and touched is not None:
             radius = max(radius, _radius(touched, truths[touched.order]))
     listed = [(blocks[order], np.flatnonzero(np.isfinite(truths[order]))) for order in blocks]
-    return _evaluate(studies, scores, listed, len(devices), len(tested), uncertainty, radius)
+    if not studies or not devices:
+        raise InvalidInput("a run without studies or devices has no bounds; record one that has")
+    evaluated = _evaluate(
+        list(studies.values()), scores, listed, len(devices), len(tested), uncertainty, radius
+    )
+    return replace(evaluated, broken=(*sorted(broken), *evaluated.broken))
 
 
 def _evaluate(
@@ -88,12 +112,17 @@ def _evaluate(
     uncertainty: float,
     radius: float,
 ) -> RunBounds:
+    broken = [] if np.isfinite(radius) else ["a score was excluded by the prior"]
     best_costs, score_bound = 0.0, 0.0
     for study in studies:
         known = {model: scores[Arm(study.dataset, model)] for model in study.costs}
         best = max(known, key=known.__getitem__)
         best_costs += study.costs[best]
         gap = known[best] - min(study.floor, *known.values())
+        if study.floor > min(known.values()):
+            broken.append(f"study {study.name!r} has scores below its floor")
+        if study.weight != 1.0:
+            broken.append(f"study {study.name!r} has a weight")
         score_bound = max(score_bound, gap, *(abs(score) for score in known.values()))
     number = len(studies)
     ratio = _ratio(radius)
@@ -105,8 +134,9 @@ def _evaluate(
     deviation = max(
         float(np.sqrt(block.prior.variance[columns].max())) for block, columns in blocks
     )
-    assumed = deviation <= 1.0 and bool(np.isfinite(radius))
-    return RunBounds(lemma, theorem, radius, score_bound, uncertainty, miu, assumed)
+    if deviation > 1.0:
+        broken.append("a prior deviation is above 1")
+    return RunBounds(lemma, theorem, radius, score_bound, uncertainty, miu, tuple(broken))
 
 
 def _ratio(radius: float) -> float:

@@ -41,8 +41,9 @@ class Decision:
     """What to run next on a device, for whom, and why.
 
     `study` is on whose behalf the arm was picked: the lowest that lists it, unless the policy
-    picks the study first. `value` is what the policy ranked by (the EI rate for
-    `mdmt`), None for a warm start, whose runners-up are what the policy would have run instead.
+    picks the study first, or it is the study's turn in a warm start. `value` is what the policy
+    ranked by (the EI rate for `mdmt`), None for a warm start, whose runners-up are what the policy
+    would have run instead.
     """
 
     trial: int

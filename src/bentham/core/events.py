@@ -117,7 +117,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "time": _NUMBER, "score": _NUMBER, "cost": _NUMBER, "rate": _NUMBER, "weight": _NUMBER,
     "floor": _NUMBER, "expected_improvement": _NUMBER, "value": (*_NUMBER, type(None)),
     "trial": (int,), "device": (str, int),
-    "name": (str,), "study": (str, dict), "dataset": (str,), "model": (str,), "reason": (str,),
+    "name": (str,), "study": (str,), "dataset": (str,), "model": (str,), "reason": (str,),
     "costs": (dict,), "decision": (dict,), "gains": (list,), "runners_up": (list,),
 }  # fmt: skip
 
@@ -139,12 +139,12 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
     if kind is None:
         raise InvalidRecording(f"unknown event {data.get('event')!r}; known: {', '.join(_KINDS)}")
     try:
-        fields = _typed(data)
+        fields = dict(data)
         del fields["event"]
-        if kind is StudyAdded:
-            fields["study"] = Study(**_typed(fields["study"]))
-        elif isinstance(fields.get("study"), dict):
-            raise TypeError(f"study is {fields['study']!r}")
+        study = fields.pop("study") if kind is StudyAdded else None
+        fields = _typed(fields)
+        if study is not None:
+            fields["study"] = Study(**_typed(study))
         elif kind is TrialStarted:
             fields["decision"] = _decision_from_dict(fields["decision"])
         return kind(**fields)

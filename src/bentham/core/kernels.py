@@ -13,6 +13,9 @@ import numpy as np
 from bentham.core.validation import Matrix, Vector
 from bentham.errors import InvalidInput
 
+# At this many length scales every kernel here is zero, and its formula still finite.
+FARTHEST = 1e4
+
 _ROOT_THREE, _ROOT_FIVE = math.sqrt(3.0), math.sqrt(5.0)
 
 
@@ -44,6 +47,11 @@ def correlation(kernel: str, features: Matrix, length_scales: Vector | float) ->
     """The correlation matrix of models with these features, one row per model."""
     if kernel not in KERNELS:
         raise InvalidInput(f"unknown kernel {kernel!r}; choose one of {', '.join(KERNELS)}")
-    scaled = features / length_scales
-    difference = scaled[:, np.newaxis, :] - scaled[np.newaxis, :, :]
-    return KERNELS[kernel](np.sqrt((difference * difference).sum(axis=-1)))
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # beyond the farthest it does not matter how far
+        scaled = features / length_scales
+        difference = scaled[:, np.newaxis, :] - scaled[np.newaxis, :, :]
+        squares = np.nan_to_num(difference * difference, nan=0.0, posinf=FARTHEST**2)
+        distance = np.sqrt(squares.sum(axis=-1))
+    return KERNELS[kernel](np.minimum(distance, FARTHEST))

@@ -40,21 +40,28 @@ class Study:
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.name:
-            raise InvalidInput("a study has an empty name; give it one")
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidInput(f"a study is named by a text that is not empty, not {self.name!r}")
+        if not isinstance(self.dataset, str):
+            raise InvalidInput(f"study {self.name!r}: the dataset is {self.dataset!r}, not a text")
         object.__setattr__(self, "dataset", self.dataset or self.name)
-        # Plain floats, whatever number types came: an event must be fit for JSON.
-        costs = {model: float(cost) for model, cost in self.costs.items()}
-        object.__setattr__(self, "costs", costs)
-        object.__setattr__(self, "weight", float(self.weight))
-        object.__setattr__(self, "floor", float(self.floor))
+        try:
+            # Plain floats, whatever number types came: an event must be fit for JSON.
+            costs = {model: float(cost) for model, cost in self.costs.items()}
+            object.__setattr__(self, "costs", costs)
+            object.__setattr__(self, "weight", float(self.weight))
+            object.__setattr__(self, "floor", float(self.floor))
+        except (TypeError, ValueError, AttributeError, OverflowError):
+            raise InvalidInput(
+                f"study {self.name!r}: costs map models to numbers, weight and floor are numbers"
+            ) from None
         if not self.costs:
             raise InvalidInput(f"study {self.name!r} lists no models; give it at least one")
         for model, cost in self.costs.items():
             if not SMALLEST_COST <= cost <= LARGEST:
                 raise InvalidInput(
                     f"study {self.name!r}: the cost of model {model!r} is {cost}; "
-                    "a cost is a finite number above zero"
+                    f"a cost is a number from {SMALLEST_COST:g} to {LARGEST:g}"
                 )
         if not 0.0 < self.weight <= LARGEST:
             raise InvalidInput(

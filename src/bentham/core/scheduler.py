@@ -11,6 +11,7 @@ service that must not lose anything commits the event between the two; `ask` doe
 No clock, no I/O, no threads: a scheduler is a plain object, to be called from one thread.
 """
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ from bentham.core.events import (
     TrialLost,
     TrialStarted,
 )
-from bentham.core.policies import Option, Policy, make_policy
+from bentham.core.policies import Option, PolicyMaker, make_policy
 from bentham.core.prior import Prior
 from bentham.core.problem import Study
 from bentham.core.state import State
@@ -51,14 +52,15 @@ class Belief:
 class Scheduler:
     """Shares devices among studies.
 
-    `policy` is a name or a Policy of one's own. `attempts` is how often an arm may be started
-    when its trials get lost. `record` is called with every event after it was applied.
+    `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
+    an arm may be started when its trials get lost. `record` is called with every event after it
+    was applied.
     """
 
     def __init__(
         self,
         prior: Prior,
-        policy: str | Policy = "mdmt",
+        policy: str | PolicyMaker = "mdmt",
         *,
         warm_start: str = "fastest:2",
         seed: int = 0,
@@ -69,7 +71,7 @@ class Scheduler:
             raise InvalidInput(f"attempts is {attempts}; an arm needs at least one")
         if seed < 0:
             raise InvalidInput(f"the seed is {seed}; it must be zero or above")
-        self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy
+        self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
         self._state = State(prior, WarmStart.parse(warm_start), attempts)
         self._record = record
 
@@ -114,15 +116,15 @@ class Scheduler:
 
     def tell(self, trial: int, score: float, *, time: float = 0.0) -> None:
         """A trial ended with a score; larger is better."""
-        self.apply(TrialCompleted(float(time), int(trial), float(score)))
+        self.apply(TrialCompleted(float(time), operator.index(trial), float(score)))
 
     def fail(self, trial: int, reason: str = "", *, time: float = 0.0) -> None:
         """A trial ended without a score; its arm is not tried again."""
-        self.apply(TrialFailed(float(time), int(trial), reason))
+        self.apply(TrialFailed(float(time), operator.index(trial), reason))
 
     def lose(self, trial: int, *, time: float = 0.0) -> None:
         """A trial will never be heard of; its arm may be tried again."""
-        self.apply(TrialLost(float(time), int(trial)))
+        self.apply(TrialLost(float(time), operator.index(trial)))
 
     # -- the two verbs underneath
 

@@ -5,7 +5,6 @@ It costs one block, whatever the number of studies.
 """
 
 import bisect
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -72,8 +71,8 @@ class State:
 
     def apply(self, event: Event) -> Block | None:
         """Take in one event; returns the block it touched, if any."""
-        if not math.isfinite(event.time):
-            raise IllegalEvent(f"the event's time is {event.time}; it must be finite")
+        if not abs(event.time) <= LARGEST:
+            raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
         return self._handlers[type(event)](event)
 
     def model_name(self, block: Block, column: int) -> str:
@@ -99,7 +98,7 @@ class State:
         self._next_order += 1
         self.studies[spec.name] = self.by_order[study.order] = study
         block.add(study)
-        self._note_open(block.studies)
+        self._note_open([study])
         for pick in self._warm_start.picks(study):
             self.warm_queue.push(pick, study)
         return block
@@ -118,8 +117,7 @@ class State:
         study = self.study(event.study)
         del self.studies[event.study], self.by_order[study.order]
         study.block.remove(study)
-        study.open_arms = 0
-        self._note_open([study, *study.block.studies])
+        self._note_open([study])
         return study.block
 
     def _device_added(self, event: DeviceAdded) -> None:
@@ -150,8 +148,9 @@ class State:
         study = self.study(decision.study)
         block = study.block
         column = self.prior.columns(study.dataset).get(decision.model)
-        listers = [] if column is None else block.listers(column)
-        if column is None or not block.candidate[column] or study not in listers:
+        listing = [] if column is None else block.studies_listing(column)
+        known = decision.dataset == study.dataset and study in listing
+        if column is None or not known or not block.candidate[column]:
             raise IllegalEvent(
                 f"model {decision.model!r} of study {decision.study!r} cannot be run: "
                 "it is running, was tried, or is not listed"
@@ -166,8 +165,8 @@ class State:
         self.running[decision.trial] = Trial(
             decision.trial, decision.device, block, column, planned
         )
-        block.start(column, listers)
-        self._note_open(listers)
+        block.start(column, listing)
+        self._note_open(listing)
         return block
 
     def _trial_completed(self, event: TrialCompleted) -> Block:
@@ -192,9 +191,9 @@ class State:
         if self._lost[arm] >= self._attempts:
             trial.block.status[trial.column] = Status.FAILED
             return trial.block
-        listers = trial.block.listers(trial.column)
-        trial.block.restore(trial.column, listers)
-        self._note_open(listers)
+        listing = trial.block.studies_listing(trial.column)
+        trial.block.restore(trial.column, listing)
+        self._note_open(listing)
         if trial.planned is not None:
             self.warm_queue.push(*trial.planned)
         return trial.block
@@ -228,12 +227,13 @@ def _study_state(spec: Study, order: int, block: Block, columns: dict[str, int])
 
 
 def _refuse_other_costs(study: StudyState) -> None:
-    for other in study.block.studies:
-        _, here, there = np.intersect1d(study.columns, other.columns, return_indices=True)
-        unequal = np.flatnonzero(study.costs[here] != other.costs[there])
-        if len(unequal):
-            raise InvalidInput(
-                f"study {study.name!r} says that an arm of dataset {study.dataset!r} "
-                f"costs {study.costs[here[unequal[0]]]:g}, study {other.name!r} says "
-                f"{other.costs[there[unequal[0]]]:g}; one arm has one cost: make them agree"
-            )
+    block, columns = study.block, study.columns
+    differs = (block.listers[columns] > 0) & (block.cost[columns] != study.costs)
+    if differs.any():
+        place = int(differs.argmax())
+        other = block.studies_listing(int(columns[place]))[0]
+        raise InvalidInput(
+            f"study {study.name!r} says that an arm of dataset {study.dataset!r} costs "
+            f"{study.costs[place]:g}, study {other.name!r} says {block.cost[columns[place]]:g}; "
+            "one arm has one cost: make them agree"
+        )

@@ -115,7 +115,6 @@ def _enumerated(covariance: Matrix) -> list[float]:
 def _bounded(covariance: Matrix) -> list[Bounds]:
     lower = np.maximum(_widest_chain(covariance), _narrowest_chains(covariance))
     rank = _rank(covariance)
-    lower[rank:] = 0.0
     lower = np.maximum.accumulate(lower[::-1])[::-1]  # MIU_s >= MIU_{s+1}
     upper = np.where(np.arange(len(covariance)) < rank, _second(covariance), 0.0)
     largest = float(np.sqrt(np.diag(covariance).max()))
@@ -128,8 +127,12 @@ def _bounded(covariance: Matrix) -> list[Bounds]:
 
 
 def _rank(covariance: Matrix) -> int:
-    values = np.linalg.eigvalsh(covariance)
-    return int((values > len(values) * np.finfo(float).eps * values[-1]).sum())
+    deviation = np.sqrt(np.diag(covariance))
+    uncertain = deviation > 0.0
+    scaled = covariance[np.ix_(uncertain, uncertain)]
+    # Of the correlations: arms of small variance are no less independent for that.
+    values = np.linalg.eigvalsh(scaled / np.outer(deviation[uncertain], deviation[uncertain]))
+    return int((values > len(values) * np.finfo(float).eps * len(values)).sum())
 
 
 def _second(covariance: Matrix) -> float:

@@ -34,7 +34,7 @@ def as_numbers(values: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: s
         entry = ", ".join(str(index) for index in bad[0])
         raise InvalidPrior(
             f"{what}[{entry}] is {array[tuple(bad[0])]}; "
-            "every entry must be finite: fill or drop what is missing"
+            f"every entry must be a number within {LARGEST**2:g}: fill or drop what is missing"
         )
     return array
 
@@ -46,7 +46,7 @@ def as_covariance(values: npt.ArrayLike, names: Sequence[object], what: str, uni
     scale = float(np.abs(matrix).max(initial=0.0))
     _refuse_asymmetric(matrix, names, what, scale)
     _refuse_indefinite(matrix, names, what, scale)
-    return matrix
+    return (matrix + matrix.T) / 2.0  # what rounding left of an asymmetry
 
 
 def unique_names(names: Sequence[object], unit: str) -> None:

@@ -86,7 +86,7 @@ class WarmQueue:
         while place < len(self._picks):
             (_, _, column), study = self._picks[place]
             status = study.block.status[column]
-            if study not in study.block.studies or status in (Status.OBSERVED, Status.FAILED):
+            if not study.served or status in (Status.OBSERVED, Status.FAILED):
                 del self._picks[place]  # for good: neither comes back
             elif status == Status.RUNNING:  # on another study's behalf; it may get lost
                 place += 1

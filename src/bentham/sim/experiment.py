@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,14 @@ class Outcome:
     prior: Prior
     run: Run
 
+    def setting(self) -> str:
+        """What was simulated, for a heading."""
+        devices = self.experiment.devices
+        return (
+            f"{Path(self.experiment.table.name).name}: {len(self.served.studies)} studies x "
+            f"{len(self.served.models)} models, {devices} device{'s' if devices > 1 else ''}"
+        )
+
     def time_to(self) -> dict[str, float | None]:
         """When the mean regret fell to each level."""
         return {str(level): self.run.regret.time_to(level) for level in LEVELS}
@@ -145,6 +153,14 @@ class Outcome:
             ],
             "curve": [list(point) for point in regret.curve],
         }
+
+
+def by_policy(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Outcomes gathered by their policy, in the order in which policies come first."""
+    grouped: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        grouped.setdefault(outcome.policy, []).append(outcome)
+    return grouped
 
 
 def run_experiment(

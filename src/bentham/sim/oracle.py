@@ -1,4 +1,4 @@
-"""The oracle: knows every score, and so has the least regret to be hoped for. Simulation only."""
+"""The oracle: knows every score. A yardstick for policies that do not; simulation only."""
 
 from collections.abc import Mapping
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from bentham.core import Arm
 from bentham.core.blocks import Block, Status, StudyState
-from bentham.core.policies import HighestRate
+from bentham.core.policies import HighestRate, PolicyMaker
 from bentham.core.state import State
 from bentham.core.validation import Vector
+from bentham.errors import InvalidInput
 
 
 class Oracle(HighestRate):
@@ -25,6 +26,11 @@ class Oracle(HighestRate):
         self._truth = truth
         self._scores: dict[int, Vector] = {}
 
+    @classmethod
+    def knowing(cls, truth: Mapping[Arm, float]) -> PolicyMaker:
+        """What makes an oracle of these scores; the seed does not matter."""
+        return lambda _: cls(truth)
+
     def gains(self, state: State, block: Block) -> Vector:
         """What each arm would add if it ended now."""
         gains = np.zeros(block.prior.size)
@@ -39,10 +45,12 @@ class Oracle(HighestRate):
 
     def _known(self, state: State, study: StudyState) -> Vector:
         if study.order not in self._scores:
-            self._scores[study.order] = np.array(
-                [
-                    self._truth[Arm(study.dataset, state.model_name(study.block, column))]
-                    for column in study.columns
-                ]
-            )
+            arms = [
+                Arm(study.dataset, state.model_name(study.block, column))
+                for column in study.columns
+            ]
+            for arm in arms:
+                if arm not in self._truth:
+                    raise InvalidInput(f"the oracle lacks the score of {arm}; give it every score")
+            self._scores[study.order] = np.array([self._truth[arm] for arm in arms])
         return self._scores[study.order]

@@ -41,7 +41,7 @@ class Recording:
 
     def scheduler(self) -> Scheduler:
         """A fresh scheduler with the settings of the recorded one."""
-        policy = self.policy if self.truth is None else Oracle(self.truth)
+        policy = self.policy if self.truth is None else Oracle.knowing(self.truth)
         return Scheduler(
             self.prior,
             policy,

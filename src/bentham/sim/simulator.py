@@ -17,17 +17,19 @@ from bentham.core import (
     Arm,
     Decision,
     Event,
-    Policy,
+    PolicyMaker,
     Prior,
     Regret,
     RegretMeter,
     Scheduler,
     Study,
 )
+from bentham.core.problem import LARGEST
 from bentham.errors import InvalidInput
 from bentham.sim.oracle import Oracle
 
 ORACLE = Oracle.name
+LARGEST_COST_ERROR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,13 @@ class Disturbances:
                 raise InvalidInput(f"the chance of {name} is {chance}; it lies between 0 and 1")
         if self.failure + self.loss > 1.0:
             raise InvalidInput("the chances of failure and loss add up to more than 1; lower one")
-        if not (math.isfinite(self.repair) and self.repair >= 0.0):
+        if not 0.0 <= self.repair <= LARGEST:
             raise InvalidInput(f"the repair time is {self.repair}; it must be zero or above")
-        if not (math.isfinite(self.cost_error) and self.cost_error >= 1.0):
-            raise InvalidInput(f"the cost error is {self.cost_error}; it is a factor of 1 or more")
+        if not 1.0 <= self.cost_error <= LARGEST_COST_ERROR:
+            raise InvalidInput(
+                f"the cost error is {self.cost_error}; it is a factor from 1 to "
+                f"{LARGEST_COST_ERROR:g}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ def simulate(
     studies: Sequence[Study],
     truth: Mapping[Arm, float],
     prior: Prior,
-    policy: str | Policy = "mdmt",
+    policy: str | PolicyMaker = "mdmt",
     *,
     devices: int = 4,
     warm_start: str = "fastest:2",
@@ -104,9 +109,9 @@ def simulate(
         raise InvalidInput("there is no study to serve; give at least one")
     if devices < 1:
         raise InvalidInput(f"the number of devices is {devices}; it takes at least one")
-    if math.isnan(until) or until < 0.0:
+    if not (0.0 <= until <= LARGEST or until == math.inf):
         raise InvalidInput(f"the simulation is to run until {until}; name a time of zero or above")
-    chosen = Oracle(truth) if policy == ORACLE else policy
+    chosen = Oracle.knowing(truth) if policy == ORACLE else policy
     return _Simulation(
         studies, truth, prior, chosen, devices, warm_start, until, seed,
         disturbances or Disturbances(), progress,
@@ -119,7 +124,7 @@ class _Simulation:
         studies: Sequence[Study],
         truth: Mapping[Arm, float],
         prior: Prior,
-        policy: str | Policy,
+        policy: str | PolicyMaker,
         devices: int,
         warm_start: str,
         until: float,

@@ -105,7 +105,7 @@ def complete_history(history: Table, models: Sequence[str]) -> Matrix:
         raise InvalidTable(
             f"{history.name}{row}: study {_short(history.studies[study])} begins here and has no "
             f"row for model {_short(models[model])}; add that row, delete the study's rows, or use "
-            "--prior kernel"
+            "a kernel prior"
         )
     return scores
 

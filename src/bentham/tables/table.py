@@ -67,12 +67,12 @@ class Table:
         if history >= len(self.studies):
             raise InvalidInput(
                 f"cannot hold out {history} of the {len(self.studies)} studies of {self.name}: "
-                "none would be left to serve; hold out fewer, or pass --history"
+                "none would be left to serve; hold out fewer, or give a history of its own"
             )
         if history > len(complete):
             raise InvalidInput(
                 f"cannot hold out {history} studies of {self.name}: only {len(complete)} list "
-                "every model; hold out fewer, pass --history, or use --prior kernel"
+                "every model; hold out fewer, give a history of its own, or use a kernel prior"
             )
         # Raw bits of a fixed stream: the same draw with every version of numpy.
         bits = np.random.PCG64(np.random.SeedSequence([seed, len(self.studies)]))

@@ -9,10 +9,20 @@ from bentham.core.policies.independent import RandomStudy, RoundRobin
 from bentham.core.policies.mdmt import Mdmt
 from bentham.errors import InvalidInput
 
-__all__ = ["POLICIES", "HighestRate", "Option", "Policy", "make_policy", "rank_within"]
+__all__ = [
+    "POLICIES",
+    "HighestRate",
+    "Option",
+    "Policy",
+    "PolicyMaker",
+    "make_policy",
+    "rank_within",
+]
 
-# Each takes the seed; all but `random` are without chance.
-POLICIES: dict[str, Callable[[int], Policy]] = {
+# Takes the seed. A policy remembers what it computed, so every scheduler has one of its own.
+PolicyMaker = Callable[[int], Policy]
+
+POLICIES: dict[str, PolicyMaker] = {
     "mdmt": lambda seed: Mdmt(),  # noqa: ARG005
     "round-robin": lambda seed: RoundRobin(),  # noqa: ARG005
     "random": RandomStudy,
