@@ -1,5 +1,6 @@
 """Documents say what the code does: their examples run, their links lead somewhere."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -43,6 +44,13 @@ def test_the_tutorial_runs(
                 assert done.code == 0, done.err
                 ran += 1
     assert ran >= 5
+
+
+def test_every_field_of_the_json_is_documented(bentham: Bentham) -> None:
+    run = json.loads(bentham("simulate", "oboe:4", "--until", 5, "--json").out)
+    tutorial = (ROOT / "docs" / "tutorial.md").read_text()
+    for field in [*run, *run["trials"][0]]:
+        assert f"`{field}`" in tutorial, field
 
 
 def test_the_reference_is_made_from_the_code() -> None:
