@@ -115,7 +115,6 @@ def _enumerated(covariance: Matrix) -> list[float]:
 def _bounded(covariance: Matrix) -> list[Bounds]:
     lower = np.maximum(_widest_chain(covariance), _narrowest_chains(covariance))
     rank = _rank(covariance)
-    lower = np.maximum.accumulate(lower[::-1])[::-1]  # MIU_s >= MIU_{s+1}
     upper = np.where(np.arange(len(covariance)) < rank, _second(covariance), 0.0)
     largest = float(np.sqrt(np.diag(covariance).max()))
     upper[0] = lower[0] = largest
