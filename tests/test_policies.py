@@ -212,6 +212,42 @@ def test_arms_given_in_another_order_than_models(policy: str) -> None:
         assert order[0] == expected
 
 
+@pytest.mark.parametrize("studies", [1, 2])
+def test_many_ties_among_arms_given_backwards(studies: int) -> None:
+    # More ties than a decision ranks: the lowest must be found before the others are dropped.
+    models = [f"m{i}" for i in range(10)]
+    arms = [("other", m) for m in models] + [("d", m) for m in reversed(models)]
+    scheduler = Scheduler(JointPrior(arms, np.zeros(20), np.eye(20)), warm_start="none")
+    for number in range(studies):
+        scheduler.add_study(f"s{number}", dict.fromkeys(models, 1.0), dataset="d")
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert decision.model == "m0"
+    assert [other.model for other in decision.runners_up] == ["m1", "m2", "m3"]
+
+
+def test_many_ties_among_studies_of_one_dataset() -> None:
+    scheduler = Scheduler(flat_prior(10), warm_start="none")
+    scheduler.add_study("a", {"m9": 1.0}, dataset="d")
+    scheduler.add_study("b", {f"m{i}": 1.0 for i in range(9)}, dataset="d")
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert (decision.study, decision.model) == ("a", "m9")
+
+
+def test_the_lowest_study_that_is_left_stands_for_an_arm() -> None:
+    scheduler = Scheduler(flat_prior(1), warm_start="none")
+    for name in "abc":
+        scheduler.add_study(name, {"m0": 1.0}, dataset="d")
+    scheduler.remove_study("a")
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert decision.study == "b"
+
+
 def test_a_joint_prior_is_split_where_nothing_is_linked() -> None:
     prior = out_of_order(0.0, 0.0)
     assert prior.block_key("other") != prior.block_key("d")
