@@ -170,6 +170,8 @@ class TestStudies:
             ({"costs": {}}, "lists no models"),
             ({"costs": {"m0": 0.0}}, "cost of model 'm0' is 0.0"),
             ({"costs": {"m0": -1.0}}, "cost"),
+            ({"costs": {"m0": 1e-60}}, "from 1e-50 to 1e+50"),
+            ({"costs": {"m0": math.inf}}, "from 1e-50 to 1e+50"),
             ({"costs": {"m0": math.nan}}, "cost"),
             ({"costs": {"m0": 1.0}, "weight": 0.0}, "weight"),
             ({"costs": {"m0": 1.0}, "floor": math.inf}, "floor"),
