@@ -162,8 +162,12 @@ class Block:
 
     def rest(self) -> None:
         """With nothing left to decide, let go of the posterior; it can be made again."""
-        if not self.candidate.any():
+        if not self.has_candidates():
             self._posterior = None
+
+    def has_candidates(self) -> bool:
+        """Whether there is anything left to pick."""
+        return any(study.open_arms for study in self.studies)
 
     def studies_listing(self, column: int) -> list[StudyState]:
         """The studies that list an arm, lowest first."""

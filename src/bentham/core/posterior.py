@@ -47,7 +47,7 @@ class Posterior:
             self._append(row)
             self.mean += row * ((score - self.mean[column]) / sigma)
             self.variance -= row * row
-            self.variance[self.variance < self._prior.resolution] = 0.0
+            self.variance *= self.variance >= self._prior.resolution  # below, it is rounding
         self.mean[column] = score
         self.variance[column] = 0.0
 
@@ -58,7 +58,7 @@ class Posterior:
         for start in range(0, self._count, chunk):
             rows = self._rows[start : min(start + chunk, self._count)]
             covariance -= np.add.reduce(rows * rows[:, column, np.newaxis], axis=0)
-        covariance[self.variance <= 0.0] = 0.0  # what is known varies with nothing
+        covariance *= self.variance > 0.0  # what is known varies with nothing
         return covariance
 
     def _append(self, row: Vector) -> None:

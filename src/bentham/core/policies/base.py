@@ -1,7 +1,6 @@
 """What a policy is: it ranks the arms that may be run next, best first."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from bentham.core.state import State
 from bentham.core.validation import Vector
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """An arm that may be run next, on whose behalf, and what the policy ranks it by."""
 
     value: float

@@ -37,13 +37,17 @@ class HighestRate:
         """The arms of highest rate: the best few lie among the best few blocks."""
         for order, block in self._stale.items():
             # A block with nothing to decide rests: computing its gains would wake it.
-            entries = _entries(block, self.gains(state, block)) if block.candidate.any() else []
+            entries = _entries(block, self.gains(state, block)) if block.has_candidates() else []
             self._entries[order] = entries
             self._tournament.update(order, entries[0] if entries else None)
         self._stale.clear()
-        blocks = self._tournament.smallest(RANKED)
-        first = sorted(entry for order in blocks for entry in self._entries[order])[:RANKED]
-        return [Option(-loss, state.by_order[study], column) for loss, study, _, column in first]
+        best: list[Entry] = []
+        for order in self._tournament.smallest(RANKED):
+            best += self._entries[order]
+        best.sort()
+        return [
+            Option(-loss, state.by_order[study], column) for loss, study, _, column in best[:RANKED]
+        ]
 
 
 def _entries(block: Block, gains: Vector) -> list[Entry]:
