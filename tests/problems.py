@@ -2,11 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bentham.core import Arm, JointPrior, Prior, ProductPrior, Scheduler, SharedPrior, Study
+from bentham.core import (
+    Arm,
+    Decision,
+    JointPrior,
+    Prior,
+    ProductPrior,
+    Scheduler,
+    SharedPrior,
+    Study,
+)
+from bentham.sim import Oracle
 
 Matrix = npt.NDArray[np.float64]
 
@@ -33,7 +44,6 @@ def random_problem(
     studies: int = 5,
     models: int = 4,
     shared_datasets: bool = True,
-    weighted: bool = True,
 ) -> Problem:
     """Studies over a few datasets, most listing only some of the models."""
     rng = np.random.default_rng(seed)
@@ -48,7 +58,7 @@ def random_problem(
     for number in range(studies):
         dataset = datasets[number % len(datasets)]
         listed = [name for name in names if rng.random() < 0.8] or names[:1]
-        weight = float(rng.choice([0.5, 1.0, 2.0])) if weighted else 1.0
+        weight = float(rng.choice([0.5, 1.0, 2.0]))
         costs_listed = {name: costs[Arm(dataset, name)] for name in listed}
         specs.append(Study(f"s{number}", costs_listed, dataset, weight, floor=-3.0))
     prior: Prior
@@ -81,3 +91,34 @@ def asked(scheduler: Scheduler, device: str | int) -> tuple[str, str]:
     decision = scheduler.ask(device)
     assert decision is not None
     return decision.study, decision.model
+
+
+def flat_prior(models: int) -> SharedPrior:
+    return SharedPrior([f"m{i}" for i in range(models)], np.zeros(models), np.eye(models))
+
+
+def scheduler_for(problem: Problem, policy: str, **options: Any) -> Scheduler:
+    chosen = Oracle.knowing(problem.truth) if policy == "oracle" else policy
+    return Scheduler(problem.prior, chosen, **options)
+
+
+def add_all(scheduler: Scheduler, problem: Problem, devices: int = 2) -> None:
+    for study in problem.studies:
+        scheduler.add_study(
+            study.name, study.costs, dataset=study.dataset, weight=study.weight, floor=study.floor
+        )
+    for device in range(devices):
+        scheduler.add_device(device)
+
+
+def drain(scheduler: Scheduler, problem: Problem, devices: int = 2) -> list[Decision]:
+    """Run everything, each device's trial ending before the next is asked for."""
+    decisions, running = [], {device: scheduler.ask(device) for device in range(devices)}
+    while any(running.values()):
+        for device, decision in running.items():
+            if decision is not None:
+                decisions.append(decision)
+                score = problem.truth[Arm(decision.dataset, decision.model)]
+                scheduler.tell(decision.trial, score)
+                running[device] = scheduler.ask(device)
+    return decisions
