@@ -18,6 +18,7 @@ from bentham.core.validation import Matrix
 DEVICES = 8
 LENGTH_SCALE = 0.2
 OBSERVATIONS_PER_STUDY = 10
+WARM_UP_STUDIES, WARM_UP_PAIRS = 100, 3000
 
 
 def bench_decisions(
@@ -35,29 +36,13 @@ def bench_decisions(
     """
     arms = studies * models
     wanted = min(OBSERVATIONS_PER_STUDY * studies, arms) if observations is None else observations
-    wanted = min(wanted, arms)
     _stay_on_one_core()
+    # A process is slow in its first tenth of a second, whatever it does: spend that elsewhere.
+    _timed_pairs(*_prepare(WARM_UP_STUDIES, models, seed), WARM_UP_PAIRS)
     began = time.perf_counter()
     scheduler, scores = _prepare(studies, models, seed)
-    running: deque[Decision] = deque()
-    for device in range(DEVICES):
-        scheduler.add_device(device)
-        decision = scheduler.ask(device)
-        if decision is not None:
-            running.append(decision)
     prepared = time.perf_counter() - began
-    taken: list[int] = []
-    while running and len(taken) < wanted:
-        ended = running.popleft()
-        score = float(scores[int(ended.study), int(ended.model)])
-        start = time.perf_counter_ns()
-        scheduler.tell(ended.trial, score)
-        decision = scheduler.ask(ended.device)
-        taken.append(time.perf_counter_ns() - start)
-        if decision is not None:
-            running.append(decision)
-        if progress is not None:
-            progress()
+    taken = _timed_pairs(scheduler, scores, min(wanted, arms), progress)
     microseconds = np.array(taken) / 1e3
     p50, p99 = np.percentile(microseconds, [50, 99])
     return {
@@ -75,6 +60,34 @@ def bench_decisions(
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
+
+
+def _timed_pairs(
+    scheduler: Scheduler,
+    scores: Matrix,
+    wanted: int,
+    progress: Callable[[], None] | None = None,
+) -> list[int]:
+    """Nanoseconds of so many pairs, or of as many as there are arms to try."""
+    running: deque[Decision] = deque()
+    for device in range(DEVICES):
+        scheduler.add_device(device)
+        decision = scheduler.ask(device)
+        if decision is not None:
+            running.append(decision)
+    taken: list[int] = []
+    while running and len(taken) < wanted:
+        ended = running.popleft()
+        score = float(scores[int(ended.study), int(ended.model)])
+        start = time.perf_counter_ns()
+        scheduler.tell(ended.trial, score)
+        decision = scheduler.ask(ended.device)
+        taken.append(time.perf_counter_ns() - start)
+        if decision is not None:
+            running.append(decision)
+        if progress is not None:
+            progress()
+    return taken
 
 
 def _prepare(studies: int, models: int, seed: int) -> tuple[Scheduler, Matrix]:
