@@ -56,6 +56,8 @@ def test_the_other_layouts_refuse_too() -> None:
         ProductPrior(["x", "y"], [[1.0, 0.5], [0.0, 1.0]], ["m"], [0], [[1]])
     with pytest.raises(InvalidPrior, match="dataset 'x' stands twice"):
         ProductPrior(["x", "x"], np.eye(2), ["m"], [0], [[1]])
+    with pytest.raises(InvalidPrior, match="mean is ragged"):
+        ProductPrior(["x", "y"], np.eye(2), TWO, [[0.0], [0.0, 1.0]], np.eye(2))
     with pytest.raises(InvalidPrior, match="arm Arm"):
         JointPrior([("d", "m"), ("d", "m")], [0, 0], np.eye(2))
     with pytest.raises(InvalidPrior, match=r"mean has shape"):

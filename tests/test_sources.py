@@ -155,7 +155,9 @@ def test_kernel_refuses_what_it_cannot_use() -> None:
         kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=[1.0, 1.0, 1.0])
     with pytest.raises(InvalidPrior, match="features is ragged or holds something"):
         kernel_prior(["a", "b"], ["x", "y"], history)
-    with pytest.raises(InvalidPrior, match="history holds something that is not a number"):
+    with pytest.raises(InvalidPrior, match="features is ragged"):
+        kernel_prior(["a", "b"], [[0.0], [1.0, 2.0]], history)
+    with pytest.raises(InvalidPrior, match="history is ragged or holds something that is not"):
         kernel_prior(["a", "b"], [0.0, 1.0], [["x", "y"]])
     tiny = kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=1e-320)
     assert tiny.covariance[0, 1] == 0.0  # at that scale no two models are alike

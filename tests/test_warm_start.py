@@ -88,7 +88,19 @@ class TestWarmStart:
 
         assert begin(look=True) == begin(look=False) == ("b", "m1", Reason.WARM_START)
 
-    @pytest.mark.parametrize("text", ["fast", "fastest", "fastest:0", "fastest:-1", "mean:2", ""])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "fast",
+            "fastest",
+            "fastest:0",
+            "fastest:-1",
+            "mean:2",
+            "",
+            "fastest:٣",
+            "fastest:" + "9" * 5000,
+        ],
+    )
     def test_others_are_refused(self, text: str) -> None:
         with pytest.raises(InvalidInput, match="unknown warm start"):
             scheduler(text)

@@ -2,10 +2,12 @@
 
 name        shape        meaning
 status      (arms,)      untried, running, observed or failed
-cost        (arms,)      c(x); NaN where no study lists the arm
+cost        (arms,)      c(x); NaN where no study ever listed the arm
 score       (arms,)      z(x) where observed, else NaN
+listers     (arms,)      how many studies list the arm
 candidate   (arms,)      listed by a study and untried: what may be picked
-listing     (pairs,)     every (study, arm) pair of the block, study after study
+first_study (arms,)      the lowest study that lists the arm, where one does
+pairs       (pairs,)     every (study, arm) pair of the block, study after study
 """
 
 import itertools

@@ -29,6 +29,7 @@ from bentham.core.problem import Arm
 from bentham.core.validation import (
     Matrix,
     Vector,
+    as_array,
     as_covariance,
     as_numbers,
     checked_jitter,
@@ -156,7 +157,7 @@ class ProductPrior:
         self.similarity = as_covariance(similarity, self.datasets, "similarity", "dataset")
         self.covariance = as_covariance(covariance, self.models, "covariance", "model")
         shape = (len(datasets), len(models))
-        given = np.asarray(mean)
+        given = as_array(mean, "mean", "model")
         if given.shape == (len(models),):
             given = np.broadcast_to(given, shape)
         self.mean = as_numbers(given, shape, "mean", "dataset and model")

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from bentham.core.kernels import correlation
 from bentham.core.prior import SharedPrior
-from bentham.core.validation import Matrix, Vector, as_numbers, checked_jitter
+from bentham.core.validation import Matrix, Vector, as_array, as_numbers, checked_jitter
 from bentham.errors import InvalidPrior
 
 DEFAULT_JITTER = 1e-6
@@ -64,7 +64,7 @@ def kernel_prior(
     jitter: float = DEFAULT_JITTER,
 ) -> SharedPrior:
     """A kernel over features; length scales as given, or the likeliest, one per feature."""
-    given = np.asarray(features)
+    given = as_array(features, "features", "model and feature")
     given = given[:, np.newaxis] if given.ndim == 1 else given
     width = given.shape[1] if given.ndim == 2 else 1
     inputs = as_numbers(given, (len(models), width), "features", "model and feature")
@@ -88,7 +88,7 @@ def kernel_prior(
 
 
 def _as_length_scales(length_scales: npt.ArrayLike, features: int) -> Vector:
-    given = np.asarray(length_scales)
+    given = as_array(length_scales, "length_scales", "feature")
     lengths = np.full(features, given) if given.ndim == 0 else given
     lengths = as_numbers(lengths, (features,), "length_scales", "feature")
     if not np.all(lengths > 0.0):
@@ -97,10 +97,7 @@ def _as_length_scales(length_scales: npt.ArrayLike, features: int) -> Vector:
 
 
 def _as_history(models: Sequence[str], history: npt.ArrayLike) -> Matrix:
-    try:
-        scores = np.array(history, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidPrior(f"history holds something that is not a number ({error})") from error
+    scores = as_array(history, "history", "study and model")
     if scores.ndim != 2 or scores.shape[1] != len(models) or not len(scores):
         raise InvalidPrior(
             f"history has shape {scores.shape}; expected (studies, {len(models)}), "

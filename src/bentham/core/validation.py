@@ -15,15 +15,19 @@ Matrix = npt.NDArray[np.float64]
 RELATIVE_TOLERANCE = 1e-8
 
 
-def as_numbers(values: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Vector:
-    """The values as floats of the given shape, all finite."""
+def as_array(values: npt.ArrayLike, what: str, unit: str) -> Vector:
+    """The values as floats, of whatever shape."""
     try:
-        array = np.array(values, dtype=np.float64)
+        return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidPrior(
-            f"{what} is ragged or holds something that is not a number; "
-            f"pass numbers in the shape {shape}, one entry per {unit}"
+            f"{what} is ragged or holds something that is not a number; pass one number per {unit}"
         ) from None
+
+
+def as_numbers(values: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Vector:
+    """The values as floats of the given shape, all finite."""
+    array = as_array(values, what, unit)
     if array.shape != shape:
         raise InvalidPrior(
             f"{what} has shape {array.shape}; expected {shape}, one entry per {unit}: "

@@ -29,16 +29,14 @@ class WarmStart:
     def parse(text: str) -> "WarmStart":
         """Read `fastest:k`, `mean` or `none`."""
         name, _, rounds = text.partition(":")
-        if name == "fastest" and rounds.isdecimal() and int(rounds) > 0:
-            return WarmStart(name, int(rounds))
+        number = int(rounds) if rounds.isascii() and rounds.isdigit() and len(rounds) <= 9 else 0
+        if name == "fastest" and number > 0:
+            return WarmStart(name, number)
         if text in ("mean", "none"):
             return WarmStart(text, 1)
         raise InvalidInput(
             f"unknown warm start {text!r}; choose fastest:k (k = 1, 2, ...), mean or none"
         )
-
-    def __str__(self) -> str:
-        return f"fastest:{self.rounds}" if self.name == "fastest" else self.name
 
     def picks(self, study: StudyState) -> list[Pick]:
         """The arms that the study begins with; ties go to the lowest model."""

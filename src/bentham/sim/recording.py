@@ -1,7 +1,8 @@
 """Recordings: a run's settings and events as lines of JSON, to be read back and replayed.
 
-The first line holds the format, the policy, the warm start, the seed and the prior (and, for the
-oracle, the true scores that it knew); every further line is one event. Numbers survive exactly.
+The first line holds the format, the scheduler's settings, how many events follow and the prior
+(and, for the oracle, the true scores that it knew); every further line is one event. Numbers
+survive exactly.
 """
 
 import json
