@@ -26,7 +26,7 @@ def test_json_is_one_object_with_the_documented_fields(bentham: Bentham, small: 
         "cumulative_regret", "end_time", "time_to", "trials", "curve",
     }  # fmt: skip
     assert run["table"] == str(small)
-    assert (run["policy"], run["prior"], run["warm_start"]) == ("mdmt", "sample", "fastest:2")
+    assert (run["policy"], run["prior"], run["warm_start"]) == ("joint", "learned", "none")
     assert (run["devices"], run["seed"], run["studies"], run["models"]) == (2, 5, 4, 8)
     assert len(run["history"]) == 8
     assert list(run["time_to"]) == ["0.1", "0.03", "0.01"]
@@ -73,7 +73,8 @@ def test_a_history_of_its_own(bentham: Bentham, small: Path, tmp_path: Path) -> 
 
 
 def test_the_table_for_people(bentham: Bentham, small: Path) -> None:
-    done = bentham("simulate", small, "--policy", "mdmt", "--policy", "round-robin", "--repeat", 2)
+    policies = ["--policy", "mdmt", "--policy", "round-robin"]
+    done = bentham("simulate", small, *policies, "--prior", "sample", "--repeat", 2)
     assert done.code == 0
     assert "small.csv: 4 studies x 8 models, 4 devices, prior sample of 8" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
@@ -202,7 +203,11 @@ def test_studies_may_list_only_some_models(bentham: Bentham, tmp_path: Path) -> 
     table = load_table("oboe:8").only(range(12))
     table.scores[[3, 5], [1, 2]] = table.costs[[3, 5], [1, 2]] = np.nan
     path = write_table(tmp_path / "some.csv", table)
-    run = json.loads(bentham("simulate", path, "--holdout", 9, "--json").out)
+    run = json.loads(bentham("simulate", path, "--holdout", 11, "--json").out)
+    assert len(run["history"]) == 11  # the learned prior does with what there is
+    command = ["simulate", path, "--holdout", 9, "--prior", "sample", "--json"]
+    run = json.loads(bentham(*command).out)
+    assert (run["policy"], run["warm_start"]) == ("mdmt", "fastest:2")
     assert len(run["trials"]) == 3 * 8 - 2
     assert not {table.studies[3], table.studies[5]} & set(run["history"])
 
@@ -224,7 +229,14 @@ def test_bench_decisions(bentham: Bentham) -> None:
 
 def test_version_and_help(bentham: Bentham) -> None:
     assert bentham("--version").out == f"bentham {__version__}\n"
-    for command in (["simulate"], ["replay"], ["bench"], ["bench", "decisions"], []):
+    for command in (
+        ["simulate"],
+        ["replay"],
+        ["bench"],
+        ["bench", "decisions"],
+        ["bench", "regret"],
+        [],
+    ):
         done = bentham(*command, "--help")
         assert done.code == 0
         assert max(map(len, done.out.splitlines())) <= 80
@@ -239,4 +251,4 @@ def test_a_terminal_without_the_signs(small: Path) -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert b"mdmt" in done.stdout
+    assert b"joint" in done.stdout

@@ -30,7 +30,7 @@ def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: P
     path = tmp_path / "history.csv"
     path.write_text(HEADER + "a,x,1,1\nb,x,1,1\n")
     words = [f"{path}, row 2: study 'a' ", "has no row for model 'DT", "add that row"]
-    one_line(bentham, "simulate", small, "--history", path, contains=words)
+    one_line(bentham, "simulate", small, "--prior", "sample", "--history", path, contains=words)
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: P
     [
         (["--history", "oboe:8", "--holdout", 3], "exclude each other"),
         (["--holdout", 12], "cannot hold out 12 of the 12 studies"),
-        (["--holdout", 1], "at least 2 historical studies"),
+        (["--prior", "sample", "--holdout", 1], "at least 2 historical studies"),
         (["--warm-start", "slowest"], "choose fastest:k"),
-        (["--prior", "gut"], "unknown prior 'gut'; choose sample"),
+        (["--prior", "gut"], "unknown prior 'gut'; choose learned"),
         (["--prior", "kernel:x", "--features", "none.csv"], "none.csv: there is no such file"),
         (["--plot", "regret.gif"], "ends in .png, .svg, .pdf"),
         (["--plot", "no/such/regret.png"], "there is no folder no/such"),
@@ -49,8 +49,14 @@ def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: P
         (["--events", "e", "--repeat", 2], "--events records one run"),
         (["--floor", "1e308"], "floor"),
         (["--floor", "nan"], "floor"),
-        (["--jitter", "1e308"], "jitter"),
-        (["--features", "f.csv"], "go with --prior kernel"),
+        (["--prior", "sample", "--jitter", "1e308"], "jitter"),
+        (["--prior", "sample", "--features", "f.csv"], "goes with --prior learned or kernel"),
+        (["--length-scale", 1], "goes with --prior kernel"),
+        (["--jitter", 1], "needs no jitter"),
+        (["--without", "luck"], "no 'luck' to switch off"),
+        (["--prior", "sample", "--without", "warp"], "goes with --prior learned"),
+        (["--costs", "free"], "unknown costs 'free'"),
+        (["--cost-exponent", "11"], "cost exponent"),
         (["--repair", 5], "give --lose too"),
         (["--until", "1e308"], "until 1e+308"),
         (["--cost-error", "1e300"], "a factor from 1 to 1e+06"),

@@ -17,7 +17,8 @@ ALLOWED = {
     "sim": {"core", "tables", "errors"},
     "bench": {"core", "errors", ""},
     "plots": {"core", "sim", "errors"},
-    "cli": {"core", "tables", "sim", "bench", "plots", "errors", ""},
+    "experiments": {"core", "tables", "sim", "errors"},
+    "cli": {"core", "tables", "sim", "experiments", "bench", "plots", "errors", ""},
 }
 CORE_MAY_IMPORT = {
     "bentham", "numpy", "scipy",

@@ -178,7 +178,7 @@ def test_no_policy_depends_on_the_scale_of_cost(seed: int, policy: str) -> None:
     for factor in (1.0, 1024.0):  # a power of two, so that nothing is rounded
         scheduler = scheduler_for(problem, policy, warm_start="fastest:1")
         for study in problem.studies:
-            costs = {model: factor * cost for model, cost in study.costs.items()}
+            costs = {model: factor * study.cost(model) for model in study.costs}
             scheduler.add_study(
                 study.name, costs, dataset=study.dataset, weight=study.weight, floor=study.floor
             )

@@ -45,7 +45,7 @@ def record(seed: int, policy: str, layout: str, path: Path) -> Recording:
         seed,
         problem.prior,
         run.events,
-        problem.truth if policy == ORACLE else None,
+        truth=problem.truth if policy == ORACLE else None,
     )
     write_recording(path, recording)
     return recording

@@ -253,7 +253,7 @@ def test_every_event_is_recorded_in_order_and_refusals_are_not() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(InvalidInput, match="unknown policy 'best'; choose one of mdmt"):
+    with pytest.raises(InvalidInput, match="unknown policy 'best'; choose one of joint, mdmt"):
         Scheduler(prior(), "best")
     with pytest.raises(InvalidInput, match="attempts"):
         Scheduler(prior(), attempts=0)
@@ -312,7 +312,7 @@ def test_many_studies_on_one_dataset_are_added_in_no_time() -> None:
     assert len(decision.gains) == 2000
 
 
-@pytest.mark.parametrize("costs", [{"m0": None}, {"m0": "x"}, [1], {"m0": 10**400}])
+@pytest.mark.parametrize("costs", [{"m0": "x"}, [1], "m0", {"": 1.0}, {"m0": 10**400}, 3])
 def test_costs_that_are_no_numbers(costs: object) -> None:
     with pytest.raises(InvalidInput, match="costs map models to numbers"):
         scheduler().add_study("s", costs)  # type: ignore[arg-type]

@@ -130,13 +130,13 @@ def test_misjudged_costs_change_what_is_believed_not_what_is() -> None:
         problem.prior,
         disturbances=Disturbances(cost_error=2.0),
     )
-    true = {s.name: s.costs for s in problem.studies}
+    true = {study.name: study for study in problem.studies}
     decisions = [event.decision for event in run.events if isinstance(event, TrialStarted)]
     ratios = []
     for trial, decision in zip(run.trials, decisions, strict=True):
         assert trial.end is not None
-        assert trial.end - trial.start == pytest.approx(true[trial.study][trial.model])
-        ratios.append(decision.cost / true[trial.study][trial.model])
+        assert trial.end - trial.start == pytest.approx(true[trial.study].cost(trial.model))
+        ratios.append(decision.cost / true[trial.study].cost(trial.model))
     assert 0.5 <= min(ratios) < 0.8
     assert 1.2 < max(ratios) <= 2.0
 

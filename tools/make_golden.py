@@ -3,6 +3,7 @@
 `python tools/make_golden.py`, then say in the changelog why they changed.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from bentham.sim import POLICY_NAMES, Disturbances, write_recording
@@ -17,6 +18,7 @@ def golden_experiment() -> Experiment:
     table = load_table("oboe:5").only(range(0, 420, 30))
     return Experiment(
         table,
+        prior="sample",
         devices=3,
         warm_start="fastest:1",
         disturbances=Disturbances(failure=0.1, loss=0.1, repair=0.2, cost_error=2.0),
@@ -28,3 +30,5 @@ if __name__ == "__main__":
     for policy in POLICY_NAMES:
         outcome = run_experiment(golden_experiment(), policy, seed=1)
         write_recording(GOLDEN / f"{policy}.jsonl", outcome.recording())
+    learned = replace(golden_experiment(), prior="learned", costs="learned", warm_start=None)
+    write_recording(GOLDEN / "learned.jsonl", run_experiment(learned, None, seed=1).recording())

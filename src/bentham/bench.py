@@ -27,8 +27,9 @@ def bench_decisions(
     observations: int | None = None,
     seed: int = 0,
     progress: Callable[[], None] | None = None,
+    learned: bool = False,
 ) -> dict[str, Any]:
-    """Time tell+ask pairs of `mdmt` on one core.
+    """Time tell+ask pairs on one core: of `mdmt`, or of the defaults with a prior being learned.
 
     Each study is a draw of a Matern 5/2 process over its models, with costs of its own; eight
     devices are busy at any time. A pair tells the score of the oldest trial and asks for the
@@ -38,9 +39,9 @@ def bench_decisions(
     wanted = min(OBSERVATIONS_PER_STUDY * studies, arms) if observations is None else observations
     _stay_on_one_core()
     # A process is slow in its first tenth of a second, whatever it does: spend that elsewhere.
-    _timed_pairs(*_prepare(WARM_UP_STUDIES, models, seed), WARM_UP_PAIRS)
+    _timed_pairs(*_prepare(WARM_UP_STUDIES, models, seed, learned), WARM_UP_PAIRS)
     began = time.perf_counter()
-    scheduler, scores = _prepare(studies, models, seed)
+    scheduler, scores = _prepare(studies, models, seed, learned)
     prepared = time.perf_counter() - began
     taken = _timed_pairs(scheduler, scores, min(wanted, arms), progress)
     microseconds = np.array(taken) / 1e3
@@ -50,6 +51,7 @@ def bench_decisions(
         "studies": studies,
         "models": models,
         "observations": len(taken),
+        "prior": "learned" if learned else "fixed",
         "p50_us": round(float(p50), 1),
         "p99_us": round(float(p99), 1),
         "max_us": round(float(microseconds.max()), 1),
@@ -90,14 +92,13 @@ def _timed_pairs(
     return taken
 
 
-def _prepare(studies: int, models: int, seed: int) -> tuple[Scheduler, Matrix]:
+def _prepare(studies: int, models: int, seed: int, learned: bool) -> tuple[Scheduler, Matrix]:
     rng = np.random.default_rng(seed)
     features = np.linspace(0.0, 1.0, models)[:, np.newaxis]
     matrix = correlation("matern52", features, LENGTH_SCALE)
     names = [str(model) for model in range(models)]
-    scheduler = Scheduler(
-        SharedPrior(names, np.zeros(models), matrix, jitter=1e-6), warm_start="none"
-    )
+    fixed = SharedPrior(names, np.zeros(models), matrix, jitter=1e-6)
+    scheduler = Scheduler() if learned else Scheduler(fixed, warm_start="none")
     root = np.linalg.cholesky(matrix + 1e-6 * np.eye(models))
     scores = rng.standard_normal((studies, models)) @ root.T
     for study in range(studies):

@@ -1,19 +1,19 @@
-"""`bentham bench`: how fast Bentham itself is."""
+"""`bentham bench`: how fast Bentham is, and how much regret it leaves."""
 
 import json
+import time
 from typing import Annotated
 
 import typer
 
 from bentham.bench import OBSERVATIONS_PER_STUDY, bench_decisions
 from bentham.cli.progress import progress_bar
+from bentham.cli.report import print_regret
+from bentham.errors import InvalidInput
+from bentham.experiments import DEFAULT_TABLES, DEFAULT_VARIANTS, VARIANTS, bench_regret
 
+LARGEST_POOL = 100_000
 bench_app = typer.Typer(help="Measure Bentham itself.", no_args_is_help=True)
-
-
-@bench_app.callback()
-def _group() -> None:
-    """Keep `decisions` a command of its own while it is the only one."""
 
 
 @bench_app.command()
@@ -29,14 +29,20 @@ def decisions(
             show_default=False,
         ),
     ] = None,
+    learned: Annotated[
+        bool, typer.Option("--learned", help="Learn the prior while serving, from nothing.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Draws scores and costs.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Time tell+ask pairs of the policy mdmt on one core: p50, p99 and peak memory."""
+    """Time tell+ask pairs on one core: p50, p99 and peak memory.
+
+    The policy is mdmt with a fixed prior, as in the paper, or with --learned the defaults.
+    """
     total = min(observations or OBSERVATIONS_PER_STUDY * studies, studies * models)
     with progress_bar(total) as bar:
         bar.describe(f"{studies:,} x {models:,}")
-        result = bench_decisions(studies, models, observations, seed, bar.advance)
+        result = bench_decisions(studies, models, observations, seed, bar.advance, learned)
     if as_json:
         print(json.dumps(result))
         return
@@ -46,3 +52,76 @@ def decisions(
         f"max {result['max_us']:,} us, peak memory {result['peak_memory_mib']:,} MiB "
         f"(prepared in {result['prepare_seconds']:,} s)"
     )
+
+
+@bench_app.command()
+def regret(
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Bundled tables or CSV files; several, or one option with commas. "
+            f"[dim]\\[default: {','.join(DEFAULT_TABLES)}][/]",
+            show_default=False,
+        ),
+    ] = None,
+    devices: Annotated[
+        str, typer.Option(metavar="N,N", help="How many devices there are, with commas.")
+    ] = "1,8",
+    repeat: Annotated[
+        int, typer.Option(min=1, metavar="R", help="Runs of each, with seeds SEED, SEED+1, ...")
+    ] = 5,
+    variants: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"What to compare: {', '.join(VARIANTS)}; or all. "
+            f"[dim]\\[default: {','.join(DEFAULT_VARIANTS)}][/]",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Draws the histories.")] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Runs at a time. [dim]\\[default: one per core][/]",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Compare the regret of policies and priors under the paper's protocol.
+
+    In every run 8 studies set the prior and the others are served, by all variants alike. Shown
+    are ratios to the paper's configuration and to an oracle, with 95 % intervals. For example:
+
+    [bold]bentham bench regret --tables oboe:8 --devices 1,8 --repeat 10[/]
+    """
+    names = _listed(tables) or list(DEFAULT_TABLES)
+    compared = _listed(variants) or list(DEFAULT_VARIANTS)
+    compared = list(VARIANTS) if compared == ["all"] else compared
+    counts = _counts(devices)
+    began = time.monotonic()
+    with progress_bar(1) as bar:
+        result = bench_regret(
+            names, counts, repeat, compared, seed, jobs, expect=bar.expect, progress=bar.step
+        )
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+    else:
+        print_regret(result, time.monotonic() - began)
+
+
+def _listed(values: list[str] | None) -> list[str]:
+    return [name for value in values or [] for name in value.split(",") if name]
+
+
+def _counts(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() and 0 < int(part) <= LARGEST_POOL for part in parts):
+        raise InvalidInput(
+            f"--devices is {text!r}; write numbers from 1 to {LARGEST_POOL}, as in 1,8"
+        )
+    return [int(part) for part in parts]

@@ -18,6 +18,16 @@ class Bar:
         self._total = total
         self._stride = max(1, total // 500)
 
+    def expect(self, total: int) -> None:
+        """There are so many steps, it turns out."""
+        self._total, self._stride = total, max(1, total // 500)
+        self._progress.update(self._task, total=total)
+
+    def step(self, text: str) -> None:
+        """Count one on, and say what it was."""
+        self.describe(text)
+        self.advance()
+
     def describe(self, text: str) -> None:
         """Say what is being done."""
         self._progress.update(self._task, description=text)

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +15,14 @@ import typer
 from bentham.cli.progress import progress_bar
 from bentham.cli.report import print_comparison
 from bentham.core import DEFAULT_JITTER
+from bentham.core.learning.fit import Switches
 from bentham.errors import InvalidInput
 from bentham.sim import POLICY_NAMES, Disturbances, write_recording
-from bentham.sim.experiment import DEFAULT_HOLDOUT, Experiment, Outcome, run_experiment
+from bentham.sim.experiment import COSTS, DEFAULT_HOLDOUT, Experiment, Outcome, run_experiment
 from bentham.tables import load_table, read_features
 
 SCHEDULER, PRIOR, RUNS, OUTPUT = "Scheduler", "Prior", "Runs", "Output"
+PIECES = tuple(piece.name for piece in fields(Switches))
 PolicyName = StrEnum("PolicyName", {name: name for name in POLICY_NAMES})  # type: ignore[misc]
 
 
@@ -40,7 +43,7 @@ def simulate(
         typer.Option(
             metavar="NAME",
             help=f"Who chooses: {', '.join(POLICY_NAMES)}. Give several to compare. "
-            "[dim]\\[default: mdmt][/]",
+            "[dim]\\[default: joint with a learned prior, else mdmt][/]",
             show_default=False,
             rich_help_panel=SCHEDULER,
         ),
@@ -52,13 +55,32 @@ def simulate(
         ),
     ] = 4,
     warm_start: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="What every study runs first: fastest:k, mean (highest prior mean) or none.",
+            help="What every study runs first: fastest:k, mean (highest prior mean) or none. "
+            "[dim]\\[default: none with a learned prior, else fastest:2][/]",
+            show_default=False,
             rich_help_panel=SCHEDULER,
         ),
-    ] = "fastest:2",
+    ] = None,
+    costs: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help=f"How the scheduler knows costs: {', '.join(COSTS)}.",
+            rich_help_panel=SCHEDULER,
+        ),
+    ] = "given",
+    cost_exponent: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="X",
+            help="The power of the cost in the EI rate; 1 is the paper's.",
+            rich_help_panel=SCHEDULER,
+        ),
+    ] = 1.0,
     floor: Annotated[
         float,
         typer.Option(
@@ -71,11 +93,21 @@ def simulate(
         str,
         typer.Option(
             metavar="NAME",
-            help="What is believed at first: sample (mean and covariance of the history), kernel "
-            "or kernel:NAME (matern12, matern32, matern52, rbf; needs features), or a .json file.",
+            help="What is believed at first: learned (and learned on while serving), sample (mean "
+            "and covariance of the history, the paper's), kernel or kernel:NAME (matern12, "
+            "matern32, matern52, rbf; needs features), or a .json file.",
             rich_help_panel=PRIOR,
         ),
-    ] = "sample",
+    ] = "learned",
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PIECE",
+            help=f"Switch off a piece of the learned prior: {', '.join(PIECES)}.",
+            show_default=False,
+            rich_help_panel=PRIOR,
+        ),
+    ] = None,
     history: Annotated[
         str | None,
         typer.Option(
@@ -87,7 +119,7 @@ def simulate(
     holdout: Annotated[
         int | None,
         typer.Option(
-            min=1,
+            min=0,
             metavar="N",
             help="Without --history: draw this many studies of TABLE as history and serve the "
             f"rest, as the paper does. [dim]\\[default: {DEFAULT_HOLDOUT}][/]",
@@ -109,7 +141,8 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A CSV with the column model and numeric columns, for --prior kernel.",
+            help="A CSV with the column model and numeric columns, for the priors learned and "
+            "kernel.",
             rich_help_panel=PRIOR,
         ),
     ] = None,
@@ -216,11 +249,17 @@ def simulate(
     """
     if history is not None and holdout is not None:
         raise InvalidInput("--history and --holdout exclude each other; give one of them")
-    policies = [str(name) for name in dict.fromkeys(policy or [PolicyName("mdmt")])]
+    policies = [str(name) for name in dict.fromkeys(policy)] if policy else [None]
     if events is not None and len(policies) * repeat > 1:
         raise InvalidInput("--events records one run; give one policy and --repeat 1")
-    if not prior.startswith("kernel") and (features is not None or length_scale is not None):
-        raise InvalidInput("--features and --length-scale go with --prior kernel; add that")
+    if features is not None and not prior.startswith(("kernel", "learned")):
+        raise InvalidInput("--features goes with --prior learned or kernel; add one of them")
+    if length_scale is not None and not prior.startswith("kernel"):
+        raise InvalidInput("--length-scale goes with --prior kernel; add that")
+    if prior == "learned" and jitter is not None:
+        raise InvalidInput("the learned prior needs no jitter; drop --jitter")
+    if without and prior != "learned":
+        raise InvalidInput("--without goes with --prior learned; add that")
     if prior.endswith(".json") and (history is not None or jitter is not None):
         raise InvalidInput(
             "a prior from a file needs no history and has its own jitter; drop those"
@@ -240,6 +279,9 @@ def simulate(
         history=load_table(history) if history is not None else None,
         holdout=holdout,
         prior=prior,
+        switched_off=tuple(dict.fromkeys(without or [])),
+        costs=costs,
+        cost_exponent=cost_exponent,
         jitter=DEFAULT_JITTER if jitter is None else jitter,
         features=None if features is None else read_features(features, served.models),
         length_scale=length_scale,
@@ -275,14 +317,16 @@ def _check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
             raise InvalidInput(f"{path} is read by this command; write to another file")
 
 
-def _run_all(experiment: Experiment, policies: list[str], seeds: list[int]) -> list[Outcome]:
+def _run_all(
+    experiment: Experiment, policies: Sequence[str | None], seeds: list[int]
+) -> list[Outcome]:
     _, served = experiment.split(seeds[0])
     arms = int(np.isfinite(served.scores).sum())
     outcomes = []
     with progress_bar(arms * len(policies) * len(seeds)) as bar:
         for name in policies:
             for seed in seeds:
-                bar.describe(f"{name}, seed {seed}")
+                bar.describe(f"{name or experiment.prior}, seed {seed}")
                 outcomes.append(run_experiment(experiment, name, seed, lambda _: bar.advance()))
     return outcomes
 

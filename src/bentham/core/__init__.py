@@ -5,15 +5,18 @@ as a field of an event. Imports point inwards; nothing here knows of simulator, 
 """
 
 from bentham.core.bounds import RunBounds, bounds_of_run
+from bentham.core.costs import PastCosts
 from bentham.core.decision import Decision, DeviceName, Gain, Reason, RunnerUp
 from bentham.core.events import Event, event_from_dict, event_to_dict
 from bentham.core.kernels import KERNELS
+from bentham.core.layouts import prior_from
+from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import POLICIES, Policy, PolicyMaker
-from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior, prior_from
+from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior
 from bentham.core.problem import Arm, Study
 from bentham.core.regret import Regret, RegretMeter
 from bentham.core.replay import Difference, recover, verify
-from bentham.core.scheduler import DEFAULT_ATTEMPTS, Belief, Scheduler
+from bentham.core.scheduler import DEFAULT_ATTEMPTS, Belief, Defaults, Scheduler, defaults_of
 from bentham.core.sources import DEFAULT_JITTER, kernel_prior, sample_prior
 from bentham.core.theory import (
     Bounds,
@@ -32,11 +35,14 @@ __all__ = [
     "Belief",
     "Bounds",
     "Decision",
+    "Defaults",
     "DeviceName",
     "Difference",
     "Event",
     "Gain",
     "JointPrior",
+    "LearnedPrior",
+    "PastCosts",
     "Policy",
     "PolicyMaker",
     "Prior",
@@ -50,6 +56,7 @@ __all__ = [
     "SharedPrior",
     "Study",
     "bounds_of_run",
+    "defaults_of",
     "event_from_dict",
     "event_to_dict",
     "kernel_prior",

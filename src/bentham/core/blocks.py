@@ -2,7 +2,8 @@
 
 name        shape        meaning
 status      (arms,)      untried, running, observed or failed
-cost        (arms,)      c(x); NaN where no study ever listed the arm
+cost        (arms,)      c(x), as given or as predicted; NaN where no study ever listed the arm
+given       (arms,)      whether a study said what the arm costs
 score       (arms,)      z(x) where observed, else NaN
 listers     (arms,)      how many studies list the arm
 candidate   (arms,)      listed by a study and untried: what may be picked
@@ -15,15 +16,12 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from bentham.core.acquisition import expected_improvement
+from bentham.core.outlook import Outlook
 from bentham.core.posterior import Posterior
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import Study
-from bentham.core.validation import Vector
-
-Integers = npt.NDArray[np.int64]
+from bentham.core.validation import Integers, Vector
 
 
 class Status(IntEnum):
@@ -41,8 +39,8 @@ class StudyState:
     __slots__ = (
         "block",
         "columns",
-        "costs",
         "dataset",
+        "given_costs",
         "incumbent",
         "incumbent_column",
         "name",
@@ -60,11 +58,16 @@ class StudyState:
         self.order = order
         self.block = block
         self.columns = columns  # in model order
-        self.costs = costs
+        self.given_costs = costs  # NaN where the study does not say
         self.incumbent = spec.floor
         self.incumbent_column: int | None = None
         self.open_arms = 0
         self.served = True
+
+    @property
+    def costs(self) -> Vector:
+        """What its models cost, as given or as predicted."""
+        return self.block.cost[self.columns]
 
     def credit(self, column: int, score: float) -> None:
         """Take note of a score on one of the study's arms: x_i*(t) of Eq. (1)."""
@@ -96,6 +99,7 @@ class Block:
     __slots__ = (
         "_gains",
         "_observed",
+        "_outlook",
         "_pairs",
         "_posterior",
         "_sole",
@@ -103,6 +107,7 @@ class Block:
         "candidate",
         "cost",
         "first_study",
+        "given",
         "listers",
         "order",
         "prior",
@@ -117,12 +122,14 @@ class Block:
         self.studies: list[StudyState] = []
         self.status = np.zeros(prior.size, dtype=np.int8)
         self.cost: Vector = np.full(prior.size, np.nan)
+        self.given = np.zeros(prior.size, dtype=bool)
         self.score: Vector = np.full(prior.size, np.nan)
         self.listers: Integers = np.zeros(prior.size, dtype=np.int64)
         self.candidate = np.zeros(prior.size, dtype=bool)
         self.first_study: Integers = np.zeros(prior.size, dtype=np.int64)
         self._observed: list[int] = []
         self._posterior: Posterior | None = None
+        self._outlook: Outlook | None = None
         self._pairs: _Pairs | None = None
         self._sole: StudyState | None = None
         self._totals: Vector | None = None
@@ -134,14 +141,49 @@ class Block:
         if self._posterior is None:
             self._posterior = Posterior(self.prior)
             for column in self._observed:
-                self._posterior.observe(column, float(self.score[column]))
+                self._posterior.observe(column, self._warped(column))
         return self._posterior
+
+    @property
+    def outlook(self) -> Outlook:
+        """What the posterior says of scores."""
+        if self._outlook is None:
+            self._outlook = Outlook.of(self.posterior, self.prior)
+        return self._outlook
+
+    def adopt(self, prior: BlockPrior) -> None:
+        """Believe another prior, of the same arms and perhaps more; observations are kept."""
+        more = prior.size - self.prior.size
+        if more:
+            self.status = np.pad(self.status, (0, more))
+            self.cost, self.score = (
+                np.pad(values, (0, more), constant_values=np.nan)
+                for values in (self.cost, self.score)
+            )
+            self.given, self.candidate = (
+                np.pad(self.given, (0, more)),
+                np.pad(self.candidate, (0, more)),
+            )
+            self.listers, self.first_study = (
+                np.pad(self.listers, (0, more)),
+                np.pad(self.first_study, (0, more)),
+            )
+        self.prior = prior
+        self._posterior = self._outlook = None
+        self._note_studies()
+
+    def expect_costs(self, study: StudyState, costs: Vector) -> None:
+        """Take predicted costs of a study's arms where nobody said what they are."""
+        columns = study.columns
+        self.cost[columns] = np.where(self.given[columns], self.cost[columns], costs)
 
     def add(self, study: StudyState) -> None:
         """Begin to serve a study, the youngest; what is observed already counts for it."""
         columns = study.columns
         self.studies.append(study)
-        self.cost[columns] = study.costs
+        said = ~np.isnan(study.given_costs)
+        self.given[columns] = said | (self.given[columns] & (self.listers[columns] > 0))
+        self.cost[columns] = np.where(said, study.given_costs, self.cost[columns])
         self.first_study[columns[self.listers[columns] == 0]] = study.order
         self.listers[columns] += 1
         self.candidate[columns] = self.status[columns] == Status.UNTRIED
@@ -165,7 +207,7 @@ class Block:
     def rest(self) -> None:
         """With nothing left to decide, let go of the posterior; it can be made again."""
         if not self.has_candidates():
-            self._posterior = None
+            self._posterior = self._outlook = None
 
     def has_candidates(self) -> bool:
         """Whether there is anything left to pick."""
@@ -185,7 +227,8 @@ class Block:
         self.status[column] = Status.OBSERVED
         self.score[column] = score
         if self._posterior is not None:
-            self._posterior.observe(column, score)
+            self._posterior.observe(column, self._warped(column))
+        self._outlook = None
         self._observed.append(column)
         for study in self.studies_listing(column):
             study.credit(column, score)
@@ -231,17 +274,20 @@ class Block:
         # Alg. 1 line 7, for the arms of this block only: nothing else has changed.
         if self._totals is not None:
             return
-        mean, sigma = self.posterior.mean, np.sqrt(self.posterior.variance)
+        outlook = self.outlook
         if self._sole:
-            gains = expected_improvement(mean, sigma, self._sole.incumbent)
+            gains = outlook.improvement(self._sole.incumbent)
             self._totals = self._gains = self._sole.weight * gains
             return
         column, owner, _ = self._all_pairs()
         incumbent = np.array([study.incumbent for study in self.studies])[owner]
         weight = np.array([study.weight for study in self.studies])[owner]
-        self._gains = weight * expected_improvement(mean[column], sigma[column], incumbent)
+        self._gains = weight * outlook.improvement(incumbent, column)
         totals = np.bincount(column, self._gains, minlength=self.prior.size)
         self._totals = totals.astype(np.float64)
+
+    def _warped(self, column: int) -> float:
+        return float(self.prior.warp(self.score[column]))
 
     def _note_studies(self) -> None:
         # The usual case, worth a short cut: one study, which lists every arm, in column order.

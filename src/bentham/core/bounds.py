@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bentham.core.acquisition import tau
-from bentham.core.blocks import Block, Integers
+from bentham.core.blocks import Block
 from bentham.core.decision import DeviceName, Reason
 from bentham.core.events import (
     DeviceAdded,
@@ -35,7 +35,7 @@ from bentham.core.prior import Prior
 from bentham.core.problem import Arm, Study
 from bentham.core.state import State
 from bentham.core.theory import Bounds, miu_scores, miu_scores_of_blocks, miu_total
-from bentham.core.validation import Vector
+from bentham.core.validation import Integers, Vector
 from bentham.core.warm_start import WarmStart
 from bentham.errors import InvalidInput
 
@@ -85,15 +85,16 @@ def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Ev
             broken.add("trials failed or were lost")
         elif isinstance(event, StudyRemoved):
             broken.add("a study was removed")
-        elif isinstance(event, StudyAdded) and touched is not None:
+        elif isinstance(event, StudyAdded):
             studies[event.study.name] = event.study
-            blocks[touched.order] = touched
-            truth = truths.setdefault(touched.order, np.full(touched.prior.size, np.nan))
+            block = touched[0]
+            blocks[block.order] = block
+            truth = truths.setdefault(block.order, np.full(block.prior.size, np.nan))
             columns = prior.columns(event.study.dataset)
             for model in event.study.costs:
                 truth[columns[model]] = scores[Arm(event.study.dataset, model)]
-        if isinstance(event, StudyAdded | TrialCompleted) and touched is not None:
-            radius = max(radius, _radius(touched, truths[touched.order]))
+        if isinstance(event, StudyAdded | TrialCompleted):
+            radius = max(radius, _radius(touched[0], truths[touched[0].order]))
     listed = [(blocks[order], np.flatnonzero(np.isfinite(truths[order]))) for order in blocks]
     if not studies or not devices:
         raise InvalidInput("a run without studies or devices has no bounds; record one that has")
@@ -117,7 +118,7 @@ def _evaluate(
     for study in studies:
         known = {model: scores[Arm(study.dataset, model)] for model in study.costs}
         best = max(known, key=known.__getitem__)
-        best_costs += study.costs[best]
+        best_costs += study.cost(best)
         gap = known[best] - min(study.floor, *known.values())
         if study.floor > min(known.values()):
             broken.append(f"study {study.name!r} has scores below its floor")

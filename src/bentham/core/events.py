@@ -34,10 +34,11 @@ class StudyRemoved:
 
 @dataclass(frozen=True, slots=True)
 class DeviceAdded:
-    """A device joins."""
+    """A device joins; devices of one kind are equally fast."""
 
     time: float
     device: DeviceName
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "time": _NUMBER, "score": _NUMBER, "cost": _NUMBER, "rate": _NUMBER, "weight": _NUMBER,
     "floor": _NUMBER, "expected_improvement": _NUMBER, "value": (*_NUMBER, type(None)),
     "trial": (int,), "device": (str, int),
+    "kind": (str,), "rows": (int, type(None)), "columns": (int, type(None)),
     "name": (str,), "study": (str,), "dataset": (str,), "model": (str,), "reason": (str,),
     "costs": (dict,), "decision": (dict,), "gains": (list,), "runners_up": (list,),
 }  # fmt: skip

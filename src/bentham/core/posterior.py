@@ -27,12 +27,13 @@ CHUNK_ENTRIES = 1 << 16
 class Posterior:
     """A Gaussian over the arms of a block, given what was observed there."""
 
-    __slots__ = ("_count", "_prior", "_rows", "mean", "variance")
+    __slots__ = ("_prior", "_rows", "count", "distance", "mean", "variance")
 
     def __init__(self, prior: BlockPrior):
         self._prior = prior
         self._rows = np.empty((min(FIRST_ROWS, prior.size), prior.size))
-        self._count = 0
+        self.count = 0  # observations that taught something
+        self.distance = 0.0  # their squared Mahalanobis distance from the prior mean
         self.mean: Vector = prior.mean.copy()
         self.variance: Vector = prior.variance.copy()
 
@@ -45,7 +46,9 @@ class Posterior:
             row = self.covariance(column)
             row /= sigma
             self._append(row)
-            self.mean += row * ((score - self.mean[column]) / sigma)
+            surprise = (score - self.mean[column]) / sigma
+            self.distance += float(surprise * surprise)
+            self.mean += row * surprise
             self.variance -= row * row
             self.variance *= self.variance >= self._prior.resolution  # below, it is rounding
         self.mean[column] = score
@@ -55,17 +58,17 @@ class Posterior:
         """k_t(x, .): the posterior covariance of one arm with every arm of the block."""
         covariance = self._prior.row(column).copy()
         chunk = max(1, CHUNK_ENTRIES // self._prior.size)
-        for start in range(0, self._count, chunk):
-            rows = self._rows[start : min(start + chunk, self._count)]
+        for start in range(0, self.count, chunk):
+            rows = self._rows[start : min(start + chunk, self.count)]
             covariance -= np.add.reduce(rows * rows[:, column, np.newaxis], axis=0)
         covariance *= self.variance > 0.0  # what is known varies with nothing
         return covariance
 
     def _append(self, row: Vector) -> None:
-        if self._count == len(self._rows):
-            capacity = min(2 * self._count, self._prior.size)
+        if self.count == len(self._rows):
+            capacity = min(2 * self.count, self._prior.size)
             grown = np.empty((capacity, self._prior.size))
-            grown[: self._count] = self._rows
+            grown[: self.count] = self._rows
             self._rows = grown
-        self._rows[self._count] = row
-        self._count += 1
+        self._rows[self.count] = row
+        self.count += 1

@@ -17,6 +17,7 @@ touches one block only. A block is made of whole datasets:
 In the last two, datasets that are not linked by any covariance fall into separate blocks.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -35,6 +36,7 @@ from bentham.core.validation import (
     checked_jitter,
     unique_names,
 )
+from bentham.core.warp import NO_WARP, Warp
 from bentham.errors import InvalidPrior
 
 # Below this share of an arm's prior variance, a posterior variance is rounding, not doubt.
@@ -43,7 +45,11 @@ RESOLUTION = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class BlockPrior:
-    """The prior of one block: a Gaussian over its columns, one column per arm."""
+    """The prior of one block: a Gaussian over its columns, one column per arm.
+
+    A learned prior is over warped scores, and a multivariate t with `freedom` degrees of freedom
+    whose single predictions have at most `tail`; elsewhere these are as in the paper.
+    """
 
     mean: Vector
     variance: Vector
@@ -51,6 +57,9 @@ class BlockPrior:
     model_rank: npt.NDArray[np.int64]
     in_model_order: bool
     row: Callable[[int], Vector]
+    warp: Warp = NO_WARP
+    freedom: float = math.inf
+    tail: float = math.inf
 
     @staticmethod
     def of(
@@ -58,11 +67,17 @@ class BlockPrior:
         variance: Vector,
         model_rank: npt.NDArray[np.int64],
         row: Callable[[int], Vector],
+        warp: Warp = NO_WARP,
+        freedom: float = math.inf,
+        tail: float = math.inf,
     ) -> "BlockPrior":
         """A block with variances that rounding made negative set to zero."""
         variance = np.maximum(variance, 0.0)
         in_order = bool(np.all(np.diff(model_rank) > 0))
-        return BlockPrior(mean, variance, RESOLUTION * variance, model_rank, in_order, row)
+        resolution = RESOLUTION * variance
+        return BlockPrior(
+            mean, variance, resolution, model_rank, in_order, row, warp, freedom, tail
+        )
 
     @property
     def size(self) -> int:
@@ -290,22 +305,3 @@ class _Groups:
                 f"the prior says nothing of dataset {dataset!r}; "
                 "include it in the prior, or use a prior shared by all datasets"
             )
-
-
-def prior_from(description: Mapping[str, Any]) -> Prior:
-    """The prior that `describe` gave as plain data."""
-    layouts: dict[str, Callable[..., Prior]] = {
-        "shared": SharedPrior,
-        "product": ProductPrior,
-        "joint": JointPrior,
-    }
-    if not isinstance(description, Mapping):
-        raise InvalidPrior("a prior is described by an object with a layout, not by anything else")
-    arguments = dict(description)
-    layout = arguments.pop("layout", None)
-    if not isinstance(layout, str) or layout not in layouts:
-        raise InvalidPrior(f"a prior's layout is one of {', '.join(layouts)}, not {layout!r}")
-    try:
-        return layouts[layout](**arguments)
-    except (TypeError, OverflowError) as error:
-        raise InvalidPrior(f"this is no description of a {layout} prior: {error}") from error

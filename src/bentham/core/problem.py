@@ -3,7 +3,8 @@
 paper                        here
 user i, its set L_i          a Study and its models
 x in L                       an Arm: one model on one dataset, run at most once
-c(x)                         Study.costs[model]; studies on one dataset agree on it
+c(x)                         Study.costs[model]; studies on one dataset agree on it;
+                             None where it is to be learned
 -                            Study.weight multiplies the study's EI (1 is the paper)
 z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
 """
@@ -29,15 +30,29 @@ class Arm(NamedTuple):
 class Study:
     """One dataset and the candidate models to choose among, each with its cost.
 
+    A cost of None is learned from the trials that end; a dataset's rows and columns, where given,
+    help to predict it.
+
     The dataset is the study's own name unless given: two studies that name the same dataset
     share its arms, so that one trial serves both.
     """
 
     name: str
-    costs: Mapping[str, float]
+    costs: Mapping[str, float | None]
     dataset: str = ""
     weight: float = 1.0
     floor: float = 0.0
+    rows: int | None = None
+    columns: int | None = None
+
+    def cost(self, model: str) -> float:
+        """What a model costs, where that was said."""
+        cost = self.costs[model]
+        if cost is None:
+            raise InvalidInput(
+                f"study {self.name!r} does not say what model {model!r} costs; give its cost"
+            )
+        return cost
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -47,18 +62,23 @@ class Study:
         object.__setattr__(self, "dataset", self.dataset or self.name)
         try:
             # Plain floats, whatever number types came: an event must be fit for JSON.
-            costs = {model: float(cost) for model, cost in self.costs.items()}
+            costs = {
+                model: None if cost is None else float(cost) for model, cost in self.costs.items()
+            }
             object.__setattr__(self, "costs", costs)
             object.__setattr__(self, "weight", float(self.weight))
             object.__setattr__(self, "floor", float(self.floor))
+            if not all(isinstance(model, str) and model for model in costs):
+                raise TypeError
         except (TypeError, ValueError, AttributeError, OverflowError):
             raise InvalidInput(
-                f"study {self.name!r}: costs map models to numbers, weight and floor are numbers"
+                f"study {self.name!r}: costs map models to numbers (None: to be learned), models "
+                "are named by texts, weight and floor are numbers"
             ) from None
         if not self.costs:
             raise InvalidInput(f"study {self.name!r} lists no models; give it at least one")
         for model, cost in self.costs.items():
-            if not SMALLEST_COST <= cost <= LARGEST:
+            if cost is not None and not SMALLEST_COST <= cost <= LARGEST:
                 raise InvalidInput(
                     f"study {self.name!r}: the cost of model {model!r} is {cost}; "
                     f"a cost is a number from {SMALLEST_COST:g} to {LARGEST:g}"
@@ -68,6 +88,13 @@ class Study:
                 f"study {self.name!r}: the weight is {self.weight}; "
                 "a weight is a finite number above zero (1 is the paper's)"
             )
+        for what, size in (("rows", self.rows), ("columns", self.columns)):
+            whole = isinstance(size, int) and not isinstance(size, bool)
+            if size is not None and not (whole and 1 <= size <= LARGEST):
+                raise InvalidInput(
+                    f"study {self.name!r}: {what} is {size!r}; it is a whole number of at least 1, "
+                    "or left out"
+                )
         if not abs(self.floor) <= LARGEST:
             raise InvalidInput(
                 f"study {self.name!r}: the floor is {self.floor}; it must be a finite number"

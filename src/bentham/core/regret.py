@@ -61,6 +61,11 @@ class RegretMeter:
         if changed:
             self._note(time)
 
+    @property
+    def found(self) -> bool:
+        """Whether every study has its best model."""
+        return all(self._observed) and max(self._gap) <= 0.0
+
     def finish(self, end_time: float, until: float | None = None) -> Regret:
         """The regret from 0 to the end of the run, or on to a later time."""
         time = end_time if until is None else until

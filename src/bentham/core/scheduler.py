@@ -15,9 +15,8 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from bentham.core.blocks import StudyState
+from bentham.core.costs import PastCosts
 from bentham.core.decision import RUNNERS_UP, Decision, DeviceName, Gain, Reason, RunnerUp
 from bentham.core.events import (
     DeviceAdded,
@@ -30,6 +29,7 @@ from bentham.core.events import (
     TrialLost,
     TrialStarted,
 )
+from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import Option, PolicyMaker, make_policy
 from bentham.core.prior import Prior
 from bentham.core.problem import Study
@@ -38,6 +38,22 @@ from bentham.core.warm_start import WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
 DEFAULT_ATTEMPTS = 3
+LARGEST_EXPONENT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What a prior is served with unless said otherwise."""
+
+    policy: str
+    warm_start: str
+
+
+def defaults_of(prior: Prior | LearnedPrior) -> Defaults:
+    """With a learned prior what has least regret, with any other what the paper does."""
+    if isinstance(prior, LearnedPrior):
+        return Defaults("joint", "none")
+    return Defaults("mdmt", "fastest:2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +68,11 @@ class Belief:
 class Scheduler:
     """Shares devices among studies.
 
+    Without a prior, everything is learned while serving. With a learned prior the policy is
+    `joint` and there is no warm start, with any other they are the paper's, unless given.
+    `cost_exponent` is the power of the cost in the rate: 1 in the paper, 0 to ignore cost.
+    `past_costs`, by dataset and model, help to learn costs that studies do not give.
+
     `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
     an arm may be started when its trials get lost. `record` is called with every event after it
     was applied.
@@ -59,10 +80,12 @@ class Scheduler:
 
     def __init__(
         self,
-        prior: Prior,
-        policy: str | PolicyMaker = "mdmt",
+        prior: Prior | LearnedPrior | None = None,
+        policy: str | PolicyMaker | None = None,
         *,
-        warm_start: str = "fastest:2",
+        warm_start: str | None = None,
+        cost_exponent: float = 1.0,
+        past_costs: PastCosts | None = None,
         seed: int = 0,
         attempts: int = DEFAULT_ATTEMPTS,
         record: Callable[[Event], None] | None = None,
@@ -71,8 +94,17 @@ class Scheduler:
             raise InvalidInput(f"attempts is {attempts}; an arm needs at least one")
         if seed < 0:
             raise InvalidInput(f"the seed is {seed}; it must be zero or above")
+        if not 0.0 <= cost_exponent <= LARGEST_EXPONENT:
+            raise InvalidInput(
+                f"the cost exponent is {cost_exponent}; it is a number from 0 (cost does not "
+                f"count) over 1 (the paper's) to {LARGEST_EXPONENT:g}"
+            )
+        given = LearnedPrior() if prior is None else prior
+        defaults = defaults_of(given)
+        policy = defaults.policy if policy is None else policy
+        start = WarmStart.parse(defaults.warm_start if warm_start is None else warm_start)
         self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
-        self._state = State(prior, WarmStart.parse(warm_start), attempts)
+        self._state = State(given, start, attempts, cost_exponent, past_costs)
         self._record = record
 
     # -- studies and devices come and go
@@ -80,23 +112,31 @@ class Scheduler:
     def add_study(
         self,
         name: str,
-        costs: Mapping[str, float],
+        costs: Mapping[str, float | None] | list[str] | tuple[str, ...],
         *,
         dataset: str = "",
         weight: float = 1.0,
         floor: float = 0.0,
+        rows: int | None = None,
+        columns: int | None = None,
         time: float = 0.0,
     ) -> None:
-        """Serve a study from now on; `costs` maps its candidate models to what they cost."""
-        self.apply(StudyAdded(float(time), Study(name, costs, dataset, weight, floor)))
+        """Serve a study from now on.
+
+        `costs` maps its candidate models to what they cost, None where that is to be learned; a
+        list of models leaves all costs to be learned.
+        """
+        given = dict.fromkeys(costs) if isinstance(costs, list | tuple) else costs
+        spec = Study(name, given, dataset, weight, floor, rows, columns)
+        self.apply(StudyAdded(float(time), spec))
 
     def remove_study(self, name: str, *, time: float = 0.0) -> None:
         """Serve a study no longer; its running trials go on, and what they show is kept."""
         self.apply(StudyRemoved(float(time), name))
 
-    def add_device(self, device: DeviceName, *, time: float = 0.0) -> None:
-        """Let a device ask."""
-        self.apply(DeviceAdded(float(time), device))
+    def add_device(self, device: DeviceName, *, kind: str = "", time: float = 0.0) -> None:
+        """Let a device ask; devices of one kind are equally fast."""
+        self.apply(DeviceAdded(float(time), device, kind))
 
     def remove_device(self, device: DeviceName, *, time: float = 0.0) -> None:
         """Let a device go; the trial that it runs is lost."""
@@ -151,8 +191,7 @@ class Scheduler:
 
     def apply(self, event: Event) -> None:
         """Take in an event, made here or read from a record."""
-        block = self._state.apply(event)
-        if block is not None:
+        for block in self._state.apply(event):
             self._policy.touch(block)
         if self._record is not None:
             self._record(event)
@@ -184,13 +223,13 @@ class Scheduler:
     def beliefs(self, study: str) -> dict[str, Belief]:
         """The posterior of each model that a study lists, and its weighted EI for the study."""
         known = self._state.study(study)
-        posterior = known.block.posterior
+        means, sigmas = known.block.outlook.interval()
         gains = known.block.study_gains(known)
         known.block.rest()
         return {
             self._state.model_name(known.block, column): Belief(
-                float(posterior.mean[column]),
-                float(np.sqrt(posterior.variance[column])),
+                float(means[column]),
+                float(sigmas[column]),
                 float(gain),
             )
             for column, gain in zip(known.columns, gains, strict=True)

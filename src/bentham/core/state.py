@@ -2,15 +2,21 @@
 
 `apply` checks an event whole before it changes anything, so a refused event leaves no trace.
 It costs one block, whatever the number of studies.
+
+With a learned prior a score now and then changes what is believed of every block. The new belief
+is rolled out: the block at hand takes it at once, and with every event a few more take it in turn,
+so that no single event pays for all. Which block believes what is a matter of the events alone.
 """
 
 import bisect
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from bentham.core.blocks import Block, Status, StudyState
+from bentham.core.costs import CostModel, PastCosts
 from bentham.core.decision import DeviceName, Reason
 from bentham.core.events import (
     DeviceAdded,
@@ -23,10 +29,14 @@ from bentham.core.events import (
     TrialLost,
     TrialStarted,
 )
+from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
+
+# With every event, so many blocks more take what was learned last.
+RENEWALS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,8 @@ class Trial:
 
     number: int
     device: DeviceName
+    start: float
+    dataset: str
     block: Block
     column: int
     planned: tuple[Pick, StudyState] | None
@@ -43,12 +55,26 @@ class Trial:
 class State:
     """Studies, arms, devices and running trials."""
 
-    def __init__(self, prior: Prior, warm_start: WarmStart, attempts: int):
-        self.prior = prior
+    def __init__(
+        self,
+        prior: Prior | LearnedPrior,
+        warm_start: WarmStart,
+        attempts: int,
+        cost_exponent: float = 1.0,
+        past_costs: PastCosts | None = None,
+    ):
+        self._learner: Learner | None = None
+        if isinstance(prior, LearnedPrior):
+            prior = self._learner = prior.learner()
+        self.prior: Prior = prior
+        self.cost_exponent = cost_exponent
+        self._costs = CostModel(past_costs)
+        self._stale: deque[Block] = deque()  # blocks that do not believe the latest yet
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
         self.open_orders: list[int] = []  # studies with something left to try, ascending
         self.devices: dict[DeviceName, int | None] = {}
+        self._kinds: dict[DeviceName, str] = {}
         self.running: dict[int, Trial] = {}
         self.next_trial = 0
         self.cursor = -1  # the study that the policy served last
@@ -58,7 +84,7 @@ class State:
         self._lost: dict[tuple[int, int], int] = {}
         self._blocks: dict[str, Block] = {}
         self._next_order = 0
-        self._handlers: dict[type, Callable[..., Block | None]] = {
+        self._handlers: dict[type, Callable[..., list[Block]]] = {
             StudyAdded: self._study_added,
             StudyRemoved: self._study_removed,
             DeviceAdded: self._device_added,
@@ -69,11 +95,16 @@ class State:
             TrialLost: self._trial_lost,
         }
 
-    def apply(self, event: Event) -> Block | None:
-        """Take in one event; returns the block it touched, if any."""
+    def apply(self, event: Event) -> list[Block]:
+        """Take in one event; returns the blocks it touched."""
         if not abs(event.time) <= LARGEST:
             raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
-        return self._handlers[type(event)](event)
+        touched = self._handlers[type(event)](event)
+        for _ in range(min(RENEWALS, len(self._stale))):
+            block = self._stale.popleft()
+            self._renew(block)
+            touched.append(block)
+        return touched
 
     def model_name(self, block: Block, column: int) -> str:
         """The model of an arm."""
@@ -85,23 +116,49 @@ class State:
             raise IllegalEvent(f"there is no study {name!r}; add it first")
         return self.studies[name]
 
-    def _study_added(self, event: StudyAdded) -> Block:
+    def _renew(self, block: Block) -> None:
+        """Let a block believe what was learned last, of scores and of costs."""
+        if self._learner is not None:
+            block.adopt(self.prior.block(""))
+        for study in block.studies:
+            self._expect_costs(study)
+
+    def _expect_costs(self, study: StudyState) -> None:
+        block = study.block
+        if not block.given[study.columns].all():
+            models = [self.model_name(block, column) for column in study.columns]
+            block.expect_costs(study, self._costs.expected(study.dataset, models))
+
+    def _spread(self, learned: bool) -> None:
+        """Something new is to be believed by every block."""
+        if learned:
+            self._stale = deque(self._blocks.values())
+
+    def _study_added(self, event: StudyAdded) -> list[Block]:
         spec = event.study
         if spec.name in self.studies:
             raise IllegalEvent(f"study {spec.name!r} is being served; remove it, or pick a name")
         key = self.prior.block_key(spec.dataset)
+        block = self._blocks.get(key)
+        if block is not None:
+            _refuse_other_costs(spec, block, self.prior.columns(spec.dataset))
+        if self._learner is not None:
+            self._learner.admit(list(spec.costs))
         columns = self._columns_of(spec)
-        block = self._blocks.get(key) or Block(len(self._blocks), self.prior.block(key))
+        if block is None:
+            block = self._blocks[key] = Block(len(self._blocks), self.prior.block(key))
+        elif block.prior.size < self.prior.block(key).size:
+            self._renew(block)
         study = _study_state(spec, self._next_order, block, columns)
-        _refuse_other_costs(study)
-        self._blocks[key] = block
         self._next_order += 1
         self.studies[spec.name] = self.by_order[study.order] = study
         block.add(study)
+        self._spread(self._costs.introduce(spec))
+        self._expect_costs(study)
         self._note_open([study])
         for pick in self._warm_start.picks(study):
             self.warm_queue.push(pick, study)
-        return block
+        return [block]
 
     def _columns_of(self, spec: Study) -> dict[str, int]:
         known = self.prior.columns(spec.dataset)
@@ -113,24 +170,27 @@ class State:
                 )
         return {model: known[model] for model in spec.costs}
 
-    def _study_removed(self, event: StudyRemoved) -> Block:
+    def _study_removed(self, event: StudyRemoved) -> list[Block]:
         study = self.study(event.study)
         del self.studies[event.study], self.by_order[study.order]
         study.block.remove(study)
         self._note_open([study])
-        return study.block
+        return [study.block]
 
-    def _device_added(self, event: DeviceAdded) -> None:
+    def _device_added(self, event: DeviceAdded) -> list[Block]:
         if event.device in self.devices:
             raise IllegalEvent(f"device {event.device!r} is there already; add each device once")
         self.devices[event.device] = None
+        self._kinds[event.device] = event.kind
+        return []
 
-    def _device_removed(self, event: DeviceRemoved) -> None:
+    def _device_removed(self, event: DeviceRemoved) -> list[Block]:
         if self.device_trial(event.device) is not None:
             raise IllegalEvent(
                 f"device {event.device!r} runs trial {self.devices[event.device]}; lose that first"
             )
-        del self.devices[event.device]
+        del self.devices[event.device], self._kinds[event.device]
+        return []
 
     def device_trial(self, device: DeviceName) -> int | None:
         """The trial that a device runs, None if it is idle."""
@@ -138,7 +198,7 @@ class State:
             raise IllegalEvent(f"there is no device {device!r}; add it with add_device first")
         return self.devices[device]
 
-    def _trial_started(self, event: TrialStarted) -> Block:
+    def _trial_started(self, event: TrialStarted) -> list[Block]:
         decision = event.decision
         busy = self.device_trial(decision.device)
         if busy is not None:
@@ -163,40 +223,58 @@ class State:
         self.next_trial += 1
         self.devices[decision.device] = decision.trial
         self.running[decision.trial] = Trial(
-            decision.trial, decision.device, block, column, planned
+            decision.trial,
+            decision.device,
+            event.time,
+            study.dataset,
+            block,
+            column,
+            planned,
         )
         block.start(column, listing)
         self._note_open(listing)
-        return block
+        return [block]
 
-    def _trial_completed(self, event: TrialCompleted) -> Block:
+    def _trial_completed(self, event: TrialCompleted) -> list[Block]:
         if not abs(event.score) <= LARGEST:
             raise InvalidInput(
                 f"the score of trial {event.trial} is {event.score}; "
                 "a score is a finite number: report a trial without one as failed"
             )
         trial = self._end(event.trial)
-        trial.block.observe(trial.column, float(event.score))
-        return trial.block
+        block, score = trial.block, float(event.score)
+        block.observe(trial.column, score)
+        model = self.model_name(block, trial.column)
+        kind = self._kinds[trial.device]
+        learned = self._costs.observe(trial.dataset, model, kind, event.time - trial.start)
+        if self._learner is not None:
+            learned |= self._learner.observe(trial.dataset, trial.column, score)
+        self._spread(learned)
+        if learned:
+            self._renew(block)
+        else:
+            for study in block.studies:
+                self._expect_costs(study)
+        return [block]
 
-    def _trial_failed(self, event: TrialFailed) -> Block:
+    def _trial_failed(self, event: TrialFailed) -> list[Block]:
         trial = self._end(event.trial)
         trial.block.status[trial.column] = Status.FAILED
-        return trial.block
+        return [trial.block]
 
-    def _trial_lost(self, event: TrialLost) -> Block:
+    def _trial_lost(self, event: TrialLost) -> list[Block]:
         trial = self._end(event.trial)
         arm = trial.block.order, trial.column
         self._lost[arm] = self._lost.get(arm, 0) + 1
         if self._lost[arm] >= self._attempts:
             trial.block.status[trial.column] = Status.FAILED
-            return trial.block
+            return [trial.block]
         listing = trial.block.studies_listing(trial.column)
         trial.block.restore(trial.column, listing)
         self._note_open(listing)
         if trial.planned is not None:
             self.warm_queue.push(*trial.planned)
-        return trial.block
+        return [trial.block]
 
     def _end(self, number: int) -> Trial:
         trial = self.running.pop(number, None)
@@ -222,18 +300,19 @@ class State:
 
 def _study_state(spec: Study, order: int, block: Block, columns: dict[str, int]) -> StudyState:
     pairs = sorted(columns.items(), key=lambda pair: int(block.prior.model_rank[pair[1]]))
-    costs = np.array([spec.costs[model] for model, _ in pairs], dtype=np.float64)
+    costs = np.array([spec.costs[model] for model, _ in pairs], dtype=np.float64)  # None is NaN
     return StudyState(spec, order, block, np.array([column for _, column in pairs]), costs)
 
 
-def _refuse_other_costs(study: StudyState) -> None:
-    block, columns = study.block, study.columns
-    differs = (block.listers[columns] > 0) & (block.cost[columns] != study.costs)
-    if differs.any():
-        place = int(differs.argmax())
-        other = block.studies_listing(int(columns[place]))[0]
-        raise InvalidInput(
-            f"study {study.name!r} says that an arm of dataset {study.dataset!r} costs "
-            f"{study.costs[place]:g}, study {other.name!r} says {block.cost[columns[place]]:g}; "
-            "one arm has one cost: make them agree"
-        )
+def _refuse_other_costs(spec: Study, block: Block, columns: Mapping[str, int]) -> None:
+    for model, cost in spec.costs.items():
+        column = columns.get(model, block.prior.size)
+        if cost is None or column >= block.prior.size:
+            continue
+        if block.listers[column] and block.given[column] and block.cost[column] != cost:
+            other = block.studies_listing(column)[0]
+            raise InvalidInput(
+                f"study {spec.name!r} says that an arm of dataset {spec.dataset!r} costs "
+                f"{cost:g}, study {other.name!r} says {block.cost[column]:g}; "
+                "one arm has one cost: make them agree"
+            )

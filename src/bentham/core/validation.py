@@ -10,6 +10,7 @@ from bentham.errors import InvalidPrior
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 # Rounding alone makes a covariance asymmetric or indefinite by this much of its largest entry.
 RELATIVE_TOLERANCE = 1e-8

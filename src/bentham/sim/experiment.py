@@ -3,11 +3,21 @@
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from bentham.core import DEFAULT_JITTER, Prior, kernel_prior, prior_from, sample_prior
+from bentham.core import (
+    DEFAULT_JITTER,
+    LearnedPrior,
+    PastCosts,
+    Prior,
+    defaults_of,
+    kernel_prior,
+    prior_from,
+    sample_prior,
+)
+from bentham.core.learning.fit import Switches
 from bentham.core.problem import LARGEST
 from bentham.core.validation import Matrix
 from bentham.errors import InvalidInput, InvalidPrior
@@ -17,26 +27,32 @@ from bentham.tables import Table, complete_history, history_scores
 
 LEVELS = (0.1, 0.03, 0.01)
 DEFAULT_HOLDOUT = 8
+COSTS = ("given", "learned", "learned-from-nothing")
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """Everything of a simulation but the policy and the seed.
 
-    `prior` is `sample`, `kernel`, `kernel:NAME` or the path of a prior in JSON (as `describe`
-    gives it). Without a `history` of its own, `holdout` studies of the table are drawn as one: 8
-    unless given, none where the prior is read from a file.
+    `prior` is `learned`, `sample`, `kernel`, `kernel:NAME` or the path of a prior in JSON (as
+    `describe` gives it). Without a `history` of its own, `holdout` studies of the table are drawn
+    as one: 8 unless given, none where the prior is read from a file. `switches` are pieces of the
+    learned prior to switch off. Costs are given to the scheduler, or learned by it: from the costs
+    of the history and the trials that end, or from those trials alone (`learned-from-nothing`).
     """
 
     table: Table
     history: Table | None = None
     holdout: int | None = None
-    prior: str = "sample"
+    prior: str = "learned"
+    switched_off: tuple[str, ...] = ()
     jitter: float = DEFAULT_JITTER
     features: Matrix | None = None
     length_scale: float | None = None
     devices: int = 4
-    warm_start: str = "fastest:2"
+    warm_start: str | None = None
+    costs: str = "given"
+    cost_exponent: float = 1.0
     floor: float = 0.0
     until: float = math.inf
     disturbances: Disturbances = field(default_factory=Disturbances)
@@ -44,13 +60,22 @@ class Experiment:
     def __post_init__(self) -> None:
         if not abs(self.floor) <= LARGEST:
             raise InvalidInput(f"the floor is {self.floor}; it must be a number within {LARGEST:g}")
+        if self.costs not in COSTS:
+            raise InvalidInput(f"unknown costs {self.costs!r}; choose one of {', '.join(COSTS)}")
+        known = [switch.name for switch in fields(Switches)]
+        for name in self.switched_off:
+            if name not in known:
+                raise InvalidInput(f"there is no {name!r} to switch off; known: {', '.join(known)}")
 
     def split(self, seed: int) -> tuple[Table, Table]:
         """(history, served) for a seed."""
         if self.history is not None:
             return self.history, self.table
-        default = 0 if self.prior_is_given else DEFAULT_HOLDOUT
-        holdout = default if self.holdout is None else self.holdout
+        holdout = self.holdout
+        if holdout is None:
+            holdout = 0 if self.prior_is_given else DEFAULT_HOLDOUT
+            if self.prior == "learned":  # which does with less
+                holdout = min(holdout, len(self.table.studies) - 1)
         return self.table.split(holdout, seed, complete_only=self.prior == "sample")
 
     @property
@@ -58,9 +83,26 @@ class Experiment:
         """Whether the prior is read from a file, and needs no history."""
         return self.prior.endswith(".json")
 
-    def make_prior(self, history: Table) -> Prior:
+    def past_costs(self, history: Table) -> PastCosts | None:
+        """What the scheduler is told of past costs."""
+        if self.costs != "learned":
+            return None
+        return {
+            study.name: {model: study.cost(model) for model in study.costs}
+            for study in history.specs()
+        }
+
+    def make_prior(self, history: Table) -> Prior | LearnedPrior:
         """The prior that a history gives."""
         models = self.table.models
+        if self.prior == "learned":
+            features = self.table.features if self.features is None else self.features
+            return LearnedPrior(
+                models,
+                history_scores(history, models) if history.studies else None,
+                features,
+                switches=dict.fromkeys(self.switched_off, False),
+            )
         if self.prior == "sample":
             return sample_prior(models, complete_history(history, models), self.jitter)
         name, _, kernel = self.prior.partition(":")
@@ -82,7 +124,8 @@ class Experiment:
         if self.prior_is_given:
             return _read_prior(Path(self.prior))
         raise InvalidInput(
-            f"unknown prior {self.prior!r}; choose sample, kernel, kernel:NAME or a .json file"
+            f"unknown prior {self.prior!r}; choose learned, sample, kernel, kernel:NAME or a "
+            ".json file"
         )
 
 
@@ -95,8 +138,14 @@ class Outcome:
     seed: int
     history: Table
     served: Table
-    prior: Prior
+    prior: Prior | LearnedPrior
     run: Run
+
+    @property
+    def warm_start(self) -> str:
+        """What every study ran first."""
+        given = self.experiment.warm_start
+        return defaults_of(self.prior).warm_start if given is None else given
 
     def setting(self) -> str:
         """What was simulated, for a heading."""
@@ -114,9 +163,11 @@ class Outcome:
         """The run's events and settings."""
         return Recording(
             policy=self.policy,
-            warm_start=self.experiment.warm_start,
+            warm_start=self.warm_start,
             seed=self.seed,
             prior=self.prior,
+            cost_exponent=self.experiment.cost_exponent,
+            past_costs=self.experiment.past_costs(self.history),
             events=self.run.events,
             truth=self.served.truth() if self.policy == ORACLE else None,
         )
@@ -131,7 +182,10 @@ class Outcome:
             "jitter": self.prior.jitter,
             "devices": experiment.devices,
             "seed": self.seed,
-            "warm_start": experiment.warm_start,
+            "warm_start": self.warm_start,
+            "switched_off": list(experiment.switched_off),
+            "costs": experiment.costs,
+            "cost_exponent": experiment.cost_exponent,
             "floor": experiment.floor,
             "studies": len(self.served.studies),
             "models": len(self.served.models),
@@ -165,13 +219,14 @@ def by_policy(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 
 def run_experiment(
     experiment: Experiment,
-    policy: str,
+    policy: str | None,
     seed: int,
     progress: Callable[[int], None] | None = None,
 ) -> Outcome:
     """One run: draw the history, make the prior, serve the rest."""
     history, served = experiment.split(seed)
     prior = experiment.make_prior(history)
+    policy = defaults_of(prior).policy if policy is None else policy
     run = simulate(
         served.specs(experiment.floor),
         served.truth(),
@@ -179,6 +234,9 @@ def run_experiment(
         policy,
         devices=experiment.devices,
         warm_start=experiment.warm_start,
+        cost_exponent=experiment.cost_exponent,
+        learn_costs=experiment.costs != "given",
+        past_costs=experiment.past_costs(history),
         until=experiment.until,
         seed=seed,
         disturbances=experiment.disturbances,
@@ -187,7 +245,7 @@ def run_experiment(
     return Outcome(experiment, policy, seed, history, served, prior, run)
 
 
-def _read_prior(path: Path) -> Prior:
+def _read_prior(path: Path) -> Prior | LearnedPrior:
     try:
         return prior_from(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:

@@ -15,6 +15,8 @@ from bentham.core import (
     DEFAULT_ATTEMPTS,
     Arm,
     Event,
+    LearnedPrior,
+    PastCosts,
     Prior,
     Scheduler,
     event_from_dict,
@@ -35,8 +37,10 @@ class Recording:
     policy: str
     warm_start: str
     seed: int
-    prior: Prior
+    prior: Prior | LearnedPrior
     events: tuple[Event, ...]
+    cost_exponent: float = 1.0
+    past_costs: PastCosts | None = None
     truth: Mapping[Arm, float] | None = None
     attempts: int = DEFAULT_ATTEMPTS
 
@@ -47,6 +51,8 @@ class Recording:
             self.prior,
             policy,
             warm_start=self.warm_start,
+            cost_exponent=self.cost_exponent,
+            past_costs=self.past_costs,
             seed=self.seed,
             attempts=self.attempts,
         )
@@ -94,10 +100,21 @@ def read_recording(path: Path) -> Recording:
             attempts=_typed(header, "attempts", int),
             prior=prior_from(header["prior"]),
             events=tuple(map(event_from_dict, events)),
+            cost_exponent=float(header.get("cost_exponent", 1.0)),
+            past_costs=_past_costs(header.get("past_costs")),
             truth=None if truth is None else {Arm(d, m): float(score) for d, m, score in truth},
         )
-    except (KeyError, TypeError, ValueError, OverflowError, BenthamError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, BenthamError) as error:
         raise InvalidRecording(f"{path}: not a whole recording ({error})") from None
+
+
+def _past_costs(data: Any) -> PastCosts | None:
+    if data is None:
+        return None
+    return {
+        str(dataset): {str(model): float(cost) for model, cost in costs.items()}
+        for dataset, costs in data.items()
+    }
 
 
 def _typed(header: Mapping[str, Any], key: str, kind: type[Value]) -> Value:
@@ -114,9 +131,12 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
         "warm_start": recording.warm_start,
         "seed": recording.seed,
         "attempts": recording.attempts,
+        "cost_exponent": recording.cost_exponent,
         "events": len(recording.events),
         "prior": recording.prior.describe(),
     }
+    if recording.past_costs is not None:
+        header["past_costs"] = recording.past_costs
     if recording.truth is not None:
         header["truth"] = [[*arm, score] for arm, score in recording.truth.items()]
     yield header

@@ -17,6 +17,8 @@ from bentham.core import (
     Arm,
     Decision,
     Event,
+    LearnedPrior,
+    PastCosts,
     PolicyMaker,
     Prior,
     Regret,
@@ -94,17 +96,25 @@ class _Ending(NamedTuple):
 def simulate(
     studies: Sequence[Study],
     truth: Mapping[Arm, float],
-    prior: Prior,
-    policy: str | PolicyMaker = "mdmt",
+    prior: Prior | LearnedPrior,
+    policy: str | PolicyMaker | None = None,
     *,
     devices: int = 4,
-    warm_start: str = "fastest:2",
+    warm_start: str | None = None,
+    cost_exponent: float = 1.0,
+    learn_costs: bool = False,
+    past_costs: PastCosts | None = None,
     until: float = math.inf,
+    until_found: bool = False,
     seed: int = 0,
     disturbances: Disturbances | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
-    """Serve the studies until every arm was tried, or until a time; `progress` counts trials."""
+    """Serve the studies until every arm was tried, or until a time; `progress` counts trials.
+
+    With `learn_costs` the scheduler is not told what the arms cost. With `until_found` the run
+    ends once every study has its best model: from then on there is no regret.
+    """
     if not studies:
         raise InvalidInput("there is no study to serve; give at least one")
     if devices < 1:
@@ -112,8 +122,18 @@ def simulate(
     if not (0.0 <= until <= LARGEST or until == math.inf):
         raise InvalidInput(f"the simulation is to run until {until}; name a time of zero or above")
     chosen = Oracle.knowing(truth) if policy == ORACLE else policy
+    events: list[Event] = []
+    scheduler = Scheduler(
+        prior,
+        chosen,
+        warm_start=warm_start,
+        cost_exponent=cost_exponent,
+        past_costs=past_costs,
+        seed=seed,
+        record=events.append,
+    )
     return _Simulation(
-        studies, truth, prior, chosen, devices, warm_start, until, seed,
+        studies, truth, scheduler, events, devices, learn_costs, until, until_found, seed,
         disturbances or Disturbances(), progress,
     ).run()  # fmt: skip
 
@@ -123,33 +143,30 @@ class _Simulation:
         self,
         studies: Sequence[Study],
         truth: Mapping[Arm, float],
-        prior: Prior,
-        policy: str | PolicyMaker,
+        scheduler: Scheduler,
+        events: list[Event],
         devices: int,
-        warm_start: str,
+        learn_costs: bool,
         until: float,
+        until_found: bool,
         seed: int,
         disturbances: Disturbances,
         progress: Callable[[int], None] | None,
     ):
         self._truth, self._until, self._seed = truth, until, seed
+        self._until_found = until_found
         self._disturbances, self._progress = disturbances, progress
-        self._events: list[Event] = []
-        self._scheduler = Scheduler(
-            prior, policy, warm_start=warm_start, seed=seed, record=self._events.append
-        )
-        self._costs = {
-            Arm(study.dataset, model): cost
-            for study in studies
-            for model, cost in study.costs.items()
-        }
+        self._scheduler, self._events = scheduler, events
+        self._costs = true_costs(studies)
         for study in _misjudged(studies, self._costs, disturbances.cost_error, seed):
             self._scheduler.add_study(
                 study.name,
-                study.costs,
+                list(study.costs) if learn_costs else study.costs,
                 dataset=study.dataset,
                 weight=study.weight,
                 floor=study.floor,
+                rows=study.rows,
+                columns=study.columns,
             )
         for device in range(devices):
             self._scheduler.add_device(device)
@@ -178,8 +195,12 @@ class _Simulation:
             while self._queue and self._queue[0].time == now:
                 known += self._end(heapq.heappop(self._queue))
             self._meter.observe(now, known)
+            if self._until_found and self._meter.found:
+                return self._finished(now)
             self._fill(now)
-        end = now if self._scheduler.finished else self._until
+        return self._finished(now if self._scheduler.finished else self._until)
+
+    def _finished(self, end: float) -> Run:
         horizon = self._until if math.isfinite(self._until) else None
         return Run(tuple(self._trials), self._meter.finish(end, horizon), tuple(self._events))
 
@@ -243,6 +264,13 @@ class _Simulation:
         self._idle = sorted([*self._idle, device])
 
 
+def true_costs(studies: Sequence[Study]) -> dict[Arm, float]:
+    """What every arm costs; a simulation must know."""
+    return {
+        Arm(study.dataset, model): study.cost(model) for study in studies for model in study.costs
+    }
+
+
 def _misjudged(
     studies: Sequence[Study], costs: Mapping[Arm, float], factor: float, seed: int
 ) -> list[Study]:
@@ -261,6 +289,8 @@ def _misjudged(
             study.dataset,
             study.weight,
             study.floor,
+            study.rows,
+            study.columns,
         )
         for study in studies
     ]

@@ -6,6 +6,7 @@ from bentham.core.policies.base import Option, Policy, rank_within
 from bentham.core.policies.gp_ucb import GpUcb
 from bentham.core.policies.highest_rate import HighestRate
 from bentham.core.policies.independent import RandomStudy, RoundRobin
+from bentham.core.policies.joint import Joint
 from bentham.core.policies.mdmt import Mdmt
 from bentham.errors import InvalidInput
 
@@ -23,6 +24,7 @@ __all__ = [
 PolicyMaker = Callable[[int], Policy]
 
 POLICIES: dict[str, PolicyMaker] = {
+    "joint": lambda seed: Joint(),  # noqa: ARG005
     "mdmt": lambda seed: Mdmt(),  # noqa: ARG005
     "round-robin": lambda seed: RoundRobin(),  # noqa: ARG005
     "random": RandomStudy,

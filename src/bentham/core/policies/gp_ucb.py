@@ -64,11 +64,10 @@ class GpUcb:
                 self._tournament.update(study.order, (-potential, study.order))
 
     def _bounds(self, study: StudyState) -> Vector:
-        posterior, columns = study.block.posterior, study.columns
+        outlook, columns, costs = study.block.outlook, study.columns, study.costs
         decisions = len(columns) - study.open_arms + 1
         beta = 2.0 * math.log(
             math.pi**2 * self._studies * len(columns) * decisions**2 / (6.0 * DELTA)
         )
-        width = np.sqrt(beta * study.costs.max() / study.costs * posterior.variance[columns])
-        bounds: Vector = posterior.mean[columns] + width
-        return bounds
+        width = np.sqrt(beta * costs.max() / costs) * outlook.sigma[columns]
+        return outlook.warp.inverse(outlook.mean[columns] + width)

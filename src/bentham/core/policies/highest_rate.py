@@ -37,7 +37,7 @@ class HighestRate:
         """The arms of highest rate: the best few lie among the best few blocks."""
         for order, block in self._stale.items():
             # A block with nothing to decide rests: computing its gains would wake it.
-            entries = _entries(block, self.gains(state, block)) if block.has_candidates() else []
+            entries = self._look(state, block) if block.has_candidates() else []
             self._entries[order] = entries
             self._tournament.update(order, entries[0] if entries else None)
         self._stale.clear()
@@ -49,9 +49,14 @@ class HighestRate:
             Option(-loss, state.by_order[study], column) for loss, study, _, column in best[:RANKED]
         ]
 
+    def _look(self, state: State, block: Block) -> list[Entry]:
+        exponent = state.cost_exponent
+        costs = block.cost if exponent == 1.0 else block.cost**exponent
+        return _entries(block, self.gains(state, block), costs)
 
-def _entries(block: Block, gains: Vector) -> list[Entry]:
-    losses = np.where(block.candidate, -gains / block.cost, np.inf)
+
+def _entries(block: Block, gains: Vector, costs: Vector) -> list[Entry]:
+    losses = np.where(block.candidate, -gains / costs, np.inf)
     if len(block.studies) == 1 and block.prior.in_model_order:  # a stable sort is enough
         chosen = losses.argsort(kind="stable")[:RANKED]
     else:

@@ -1,0 +1,71 @@
+"""Conditioning many datasets at once on one Gaussian: App. A, by rows, over a batch.
+
+symbol      shape                      meaning
+rows W      (datasets, depth, models)  as in `posterior`: the Cholesky factor, over all models
+innovation  (datasets, depth)          u_j = (y_j - E[y_j | y_1..y_{j-1}]) / sigma_j; the factor's
+                                       solution of the residuals, so that |u|^2 is Mahalanobis'
+sigma       (datasets, depth)          sigma_j, the deviation of y_j given those before it
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bentham.core.learning.data import Batch
+from bentham.core.validation import Matrix, Vector
+
+# Below this share of a variance, what is left of it is rounding: the score was known already.
+RESOLUTION = 1e-10
+
+
+class Conditioned(NamedTuple):
+    """Rows, innovations and deviations of a batch; zero in the padding and where nothing is new."""
+
+    rows: npt.NDArray[np.float64]
+    innovation: Matrix
+    sigma: Matrix
+
+
+def condition(batch: Batch, scores: Matrix, mean: Vector, covariance: Matrix) -> Conditioned:
+    """Condition each dataset of the batch on its scores, under one mean and covariance."""
+    datasets, depth = batch.model.shape
+    everyone = np.arange(datasets)
+    rows = np.zeros((datasets, depth, len(mean)))
+    innovation, sigma = np.zeros((datasets, depth)), np.zeros((datasets, depth))
+    for turn in range(depth):
+        model = batch.model[:, turn]
+        before = rows[everyone, :turn, model]
+        row = covariance[model] - np.einsum("bi,bim->bm", before, rows[:, :turn])
+        variance = row[everyone, model]
+        new = batch.live[:, turn] & (variance > RESOLUTION * covariance[model, model])
+        deviation = np.sqrt(np.where(new, variance, 1.0))
+        rows[:, turn] = np.where(new[:, np.newaxis], row / deviation[:, np.newaxis], 0.0)
+        expected = mean[model] + np.einsum("bi,bi->b", before, innovation[:, :turn])
+        innovation[:, turn] = np.where(new, (scores[:, turn] - expected) / deviation, 0.0)
+        sigma[:, turn] = np.where(new, deviation, 0.0)
+    return Conditioned(rows, innovation, sigma)
+
+
+def innovations(
+    covariance: npt.NDArray[np.float64], residual: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], Matrix]:
+    """Innovations and deviations where every dataset has a covariance of its own.
+
+    `covariance` is (depth, depth, datasets), `residual` (..., depth, datasets): several residuals
+    of one dataset are solved with one factor. The first index runs over observations in order.
+    """
+    depth = len(covariance)
+    left, innovation = covariance.copy(), residual.copy()
+    scale = RESOLUTION * np.einsum("iib->ib", covariance)
+    sigma = np.zeros(covariance.shape[1:])
+    for turn in range(depth):
+        variance = left[turn, turn]
+        new = variance > scale[turn]
+        sigma[turn] = np.sqrt(np.where(new, variance, 1.0))
+        below = np.where(new, left[turn + 1 :, turn] / sigma[turn], 0.0)
+        innovation[..., turn, :] = np.where(new, innovation[..., turn, :] / sigma[turn], 0.0)
+        left[turn + 1 :, turn + 1 :] -= below[:, np.newaxis] * below
+        innovation[..., turn + 1 :, :] -= below * innovation[..., turn, np.newaxis, :]
+        sigma[turn] = np.where(new, sigma[turn], 0.0)
+    return innovation, sigma

@@ -1,0 +1,89 @@
+"""MAP-EM for a mean and a covariance over models, from datasets observed in part.
+
+    y_s | t_s ~ N(m, t_s S),   1 / t_s ~ Gamma(f/2, f/2)     a dataset's scores, in warped units
+    m | S     ~ N(m0 1, S / kappa)                           means are shrunk to a common one
+    S         ~ inverse Wishart, mode T, strength nu         the covariance is shrunk to a target
+
+Integrating t_s out makes y_s a multivariate t with f degrees of freedom: datasets differ in how
+far their scores spread. With W, u of `conditioning`, for n observations of a dataset:
+
+    E-step  y^ = m + W'u,  C = S - W'W,  d2 = |u|^2,  w = E[1/t | y] = (f + n) / (f + d2)
+    M-step  m = (sum w y^ + kappa m0 1) / (sum w + kappa)
+            S = (sum [w (y^ - m)(y^ - m)' + C] + kappa (m - m0)(m - m0)' + nu T) / (N + nu + 1)
+
+See docs/learning.md for the derivation (Dempster, Laird and Rubin 1977; Liu and Rubin 1995).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bentham.core.learning.conditioning import condition
+from bentham.core.learning.data import Batch, Index
+from bentham.core.validation import Matrix, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Strengths:
+    """How much is believed before the data speak; chosen from data in `strength`.
+
+    symbol  name     meaning
+    nu      target   how many studies the target of the covariance is worth
+    kappa   mean     how many studies the common mean is worth
+    f       freedom  degrees of freedom of a study's own scale: small, if studies differ much
+    -       tail     degrees of freedom of one score's prediction, at most
+    """
+
+    target: float = 10.0
+    mean: float = 1.0
+    freedom: float = 4.0
+    tail: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What the E-step sums up over datasets."""
+
+    datasets: int
+    weight: float
+    first: Vector  # sum w y^
+    second: Matrix  # sum w y^ y^' + C
+    weights: Vector  # w, by dataset
+
+
+def expect(
+    batches: Sequence[tuple[Index, Batch]], mean: Vector, covariance: Matrix, freedom: float
+) -> Moments:
+    """The E-step."""
+    models = len(mean)
+    first, second = np.zeros(models), np.zeros((models, models))
+    every = np.zeros(sum(len(places) for places, _ in batches))
+    for places, batch in batches:
+        rows, innovation, _ = condition(batch, batch.score, mean, covariance)
+        full = mean + np.einsum("bi,bim->bm", innovation, rows)
+        weights = (freedom + batch.counts) / (freedom + np.einsum("bi,bi->b", *[innovation] * 2))
+        flat = rows.reshape(-1, models)
+        every[places] = weights
+        first += np.einsum("b,bm->m", weights, full)
+        second += np.einsum("bi,bj->ij", weights[:, np.newaxis] * full, full)
+        second += len(weights) * covariance - np.einsum("ri,rj->ij", flat, flat)
+    return Moments(len(every), float(every.sum()), first, second, every)
+
+
+def maximise(
+    moments: Moments, target: Matrix, common: float, strengths: Strengths
+) -> tuple[Vector, Matrix]:
+    """The M-step: mean and covariance; `common` is m0."""
+    kappa, nu = strengths.mean, strengths.target
+    mean = (moments.first + kappa * common) / (moments.weight + kappa)
+    shift = mean - common
+    scatter = (
+        moments.second
+        - np.outer(moments.first, mean)
+        - np.outer(mean, moments.first)
+        + moments.weight * np.outer(mean, mean)
+        + kappa * np.outer(shift, shift)
+    )
+    covariance = (scatter + nu * target) / (moments.datasets + nu + 1.0)
+    return mean, (covariance + covariance.T) / 2.0

@@ -1,0 +1,161 @@
+"""One fit: from what was observed, and the parameters before, the parameters after.
+
+A pure function: no state, no chance, no clock, so that a replay makes the same parameters. Its
+work is bounded by a budget, whatever the number of studies: beyond it, a fit looks at some of them.
+
+    1. choose a warp of the scores                               (`warp`)
+    2. fit the target of the covariance to a sample of studies   (`target`)
+    3. choose the strengths by leaving out studies of the sample (`strength`)
+    4. a few passes of MAP-EM from where the last fit ended      (`em`)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bentham.core.learning.data import Batch, Index, Observed, batches, pack
+from bentham.core.learning.em import Strengths, expect, maximise
+from bentham.core.learning.strength import choose
+from bentham.core.learning.target import Features, Target, fit_target
+from bentham.core.learning.warp import fit_warp
+from bentham.core.validation import Matrix, Vector
+from bentham.core.warp import Warp
+
+# Multiplications of one pass over the studies, and of all passes together.
+PASS_BUDGET, BUDGET = 1.5e8, 3e8
+# How many passes of EM there are at most: from the target, and from the last fit.
+FIRST_PASSES, PASSES = 12, 4
+# The strengths and the target are judged by so many studies, so many scores of each.
+SAMPLE, DEPTH = 48, 32
+# The deviation is guessed to be this share of the scores' size; that is worth one score.
+GUESS = 0.1
+# Fewer studies than this cannot be told apart: the strengths stay at their defaults.
+STUDIES = 3
+# Degrees of freedom that make a t distribution a Gaussian.
+GAUSSIAN = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Pieces of the learned prior, each of which can be switched off to see its effect.
+
+    serving    keep learning from the studies being served, not from history alone
+    warp       bend scores near a ceiling
+    scales     let every study have a scale of its own (a t, not a Gaussian)
+    strengths  choose the strengths from data, not by hand
+    """
+
+    serving: bool = True
+    warp: bool = True
+    scales: bool = True
+    strengths: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What is believed of any study, in warped units."""
+
+    mean: Vector
+    covariance: Matrix
+    warp: Warp = field(default_factory=Warp)
+    strengths: Strengths = field(default_factory=Strengths)
+    target: Target = field(default_factory=Target)
+
+
+def fit(
+    observed: Sequence[Observed],
+    models: int,
+    features: Features | None = None,
+    before: Parameters | None = None,
+    switches: Switches = Switches(),  # noqa: B008 - frozen
+) -> Parameters | None:
+    """The parameters that the observations give; None if there is none."""
+    known = [dataset for dataset in observed if len(dataset.models)]
+    if not known:
+        return None
+    warp = fit_warp(known, models) if switches.warp else Warp()
+    warped = _affordable([Observed(study.models, warp(study.scores)) for study in known], models)
+    strengths = _shaped(before.strengths if before else Strengths(), switches)
+    scores = np.concatenate([study.scores for study in warped])
+    mean, covariance = np.full(models, float(scores.mean())), None
+    if before is not None and before.warp == warp:
+        mean, covariance = before.mean, before.covariance
+    places, sample = _sample(warped)
+    target, variance = fit_target(
+        sample,
+        mean,
+        features,
+        before.target if before else Target(),
+        strengths.freedom,
+        _guess(known, warp),
+    )
+    goal = variance * target.matrix(models, features)
+    packed = list(batches(warped, models))
+    common = float(mean.mean())
+    if switches.strengths and len(known) >= STUDIES:
+        # Under the target, so that nothing of the study left out is in what stands for the others.
+        plain = expect(packed, np.full(models, common), goal, strengths.freedom)
+        strengths = _shaped(choose(places, sample, plain, goal, common, strengths), switches)
+    passes = FIRST_PASSES if covariance is None else PASSES
+    covariance = goal if covariance is None else covariance
+    for _ in range(int(max(1, min(passes, BUDGET // _work(warped, models))))):
+        moments = expect(packed, mean, covariance, strengths.freedom)
+        mean, covariance = maximise(moments, goal, float(mean.mean()), strengths)
+    return Parameters(mean, covariance, warp, strengths, target)
+
+
+def extended(parameters: Parameters, models: int) -> Parameters:
+    """Parameters with models added: each is the average of the others plus a deviation its own.
+
+    That is a covariance whatever the one before: y_new = average of the y + noise, the noise such
+    that a new model varies as much as the average model does.
+    """
+    before = len(parameters.mean)
+    covariance = np.zeros((models, models))
+    covariance[:before, :before] = parameters.covariance
+    average = parameters.covariance.mean(axis=0)
+    covariance[before:, :before] = average
+    covariance[:before, before:] = average[:, np.newaxis]
+    covariance[before:, before:] = average.mean()
+    noise = max(float(np.diag(parameters.covariance).mean() - average.mean()), 0.0)
+    covariance[before:, before:] += noise * np.eye(models - before)
+    mean = np.full(models, parameters.mean.mean())
+    mean[:before] = parameters.mean
+    return replace(parameters, mean=mean, covariance=covariance)
+
+
+def _shaped(strengths: Strengths, switches: Switches) -> Strengths:
+    return strengths if switches.scales else replace(strengths, freedom=GAUSSIAN, tail=GAUSSIAN)
+
+
+def _guess(observed: Sequence[Observed], warp: Warp) -> float:
+    """A variance to begin with, in warped units: a share of the scores' size, squared."""
+    scores = np.concatenate([study.scores for study in observed])
+    size = float(np.abs(scores).mean())
+    return float((GUESS * (size or 1.0) / float(warp.unit(float(np.median(scores))))) ** 2)
+
+
+def _work(observed: Sequence[Observed], models: int) -> float:
+    """Multiplications of one pass of EM."""
+    depth = np.array([len(study.models) for study in observed], dtype=np.float64)
+    return float((depth * models * (models + 0.5 * depth)).sum() + len(depth) * models**2)
+
+
+def _affordable(observed: list[Observed], models: int) -> list[Observed]:
+    """All studies, or every so manieth if a pass over all would cost too much."""
+    return observed[:: max(1, int(np.ceil(_work(observed, models) / PASS_BUDGET)))]
+
+
+def _sample(observed: Sequence[Observed]) -> tuple[Index, Batch]:
+    """The places of the studies of which most was observed; of each, scores spread over its run."""
+    deepest = sorted(range(len(observed)), key=lambda place: -len(observed[place].models))[:SAMPLE]
+    return np.array(deepest), pack([_thinned(observed[place]) for place in deepest])
+
+
+def _thinned(study: Observed) -> Observed:
+    count = len(study.models)
+    if count <= DEPTH:
+        return study
+    places = (np.arange(DEPTH) * count) // DEPTH
+    return Observed(study.models[places], study.scores[places])

@@ -1,0 +1,238 @@
+"""The learned prior: what a scheduler starts from, and what it keeps learning while serving.
+
+LearnedPrior  plain data: history, features of models, what is switched on. Never changes.
+Learner       begun by every scheduler from a LearnedPrior; takes in scores, fits again at
+              points that the number of scores alone decides, and is a Prior to the blocks.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bentham.core.learning.data import Observed
+from bentham.core.learning.fit import Parameters, Switches, extended, fit
+from bentham.core.learning.target import Features
+from bentham.core.prior import BlockPrior
+from bentham.core.problem import LARGEST
+from bentham.core.validation import Matrix, as_array, as_numbers, unique_names
+from bentham.errors import InvalidPrior
+
+# The next fit comes when there are this many times the scores of the last.
+GROWTH = 1.1
+
+
+class LearnedPrior:
+    """Independent datasets that share a mean, a covariance and more, all learned.
+
+    `history` holds scores of past studies, one row each and one column per model, NaN where a
+    model was not run; it may be empty. `features` has one row per model; `groups` says which of
+    its columns share a length scale (each its own, unless given). Models may be added later.
+    """
+
+    jitter = 0.0
+
+    def __init__(
+        self,
+        models: Sequence[str] = (),
+        history: npt.ArrayLike | None = None,
+        features: npt.ArrayLike | None = None,
+        groups: Sequence[int] | None = None,
+        switches: Mapping[str, bool] | None = None,
+    ):
+        if models:
+            unique_names(models, "model")
+        self.models = tuple(models)
+        self.history = _as_history(self.models, [] if history is None else history)
+        self.features = None if features is None else _as_features(self.models, features, groups)
+        try:
+            self.switches = Switches(**(switches or {}))
+        except TypeError as error:
+            raise InvalidPrior(f"unknown switch of the learned prior: {error}") from None
+
+    def learner(self) -> "Learner":
+        """A fresh learner."""
+        return Learner(self)
+
+    def describe(self) -> dict[str, Any]:
+        """The prior as plain data."""
+        history = [
+            [None if np.isnan(score) else score for score in study]
+            for study in self.history.tolist()
+        ]
+        features = self.features
+        return {
+            "layout": "learned",
+            "models": list(self.models),
+            "history": history,
+            "features": None if features is None else features.values.tolist(),
+            "groups": None if features is None else list(features.group),
+            "switches": asdict(self.switches),
+        }
+
+
+class Learner:
+    """A prior over any number of datasets that learns from their scores."""
+
+    jitter = 0.0
+
+    def __init__(self, prior: LearnedPrior):
+        self._prior = prior
+        self._columns = {model: column for column, model in enumerate(prior.models)}
+        self._history = [
+            Observed(np.flatnonzero(~np.isnan(study)), study[~np.isnan(study)])
+            for study in prior.history
+        ]
+        self._served: dict[str, _Scores] = {}
+        self._count = 0
+        self._next_fit = 1
+        self._parameters: Parameters | None = None
+        self._block: BlockPrior | None = None
+        self.fit()
+
+    @property
+    def parameters(self) -> Parameters | None:
+        """What is believed of any study; None before the first score."""
+        return self._parameters
+
+    # -- a Prior
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model, in the order in which it became known."""
+        return tuple(self._columns)
+
+    def block_key(self, dataset: str) -> str:
+        """Every dataset is a block of its own."""
+        return dataset
+
+    def block(self, key: str) -> BlockPrior:  # noqa: ARG002 - the same for every dataset
+        """What is believed now."""
+        if self._block is None:
+            self._block = _block_prior(self._parameters, len(self._columns))
+        return self._block
+
+    def columns(self, dataset: str) -> Mapping[str, int]:  # noqa: ARG002
+        """Every model is known on every dataset."""
+        return self._columns
+
+    def describe(self) -> dict[str, Any]:
+        """What it began from."""
+        return self._prior.describe()
+
+    # -- that learns
+
+    def admit(self, models: Sequence[str]) -> None:
+        """Take in models not known before: each is as the average model, and all its own."""
+        fresh = [model for model in models if model not in self._columns]
+        if not fresh:
+            return
+        for model in fresh:
+            self._columns[model] = len(self._columns)
+        self._block = None
+        if self._parameters is not None:
+            self._parameters = extended(self._parameters, len(self._columns))
+
+    def observe(self, dataset: str, column: int, score: float) -> bool:
+        """Take in a score; returns whether there is something new to believe."""
+        self.note(dataset, column, score)
+        if self._count < self._next_fit or not (self._prior.switches.serving or self._count == 1):
+            return False
+        self.fit()
+        return True
+
+    def note(self, dataset: str, column: int, score: float) -> None:
+        """Take in a score for a later fit."""
+        scores = self._served.setdefault(dataset, _Scores())
+        scores.models.append(column)
+        scores.values.append(score)
+        self._count += 1
+
+    def fit(self) -> None:
+        """Believe what all scores so far say."""
+        self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
+        served = [
+            Observed(np.array(scores.models), np.array(scores.values))
+            for scores in self._served.values()
+        ]
+        models = len(self._columns)
+        self._parameters = fit(
+            self._history + served,
+            models,
+            _widened(self._prior.features, models),
+            self._parameters,
+            self._prior.switches,
+        )
+        self._block = None
+
+
+@dataclass(slots=True)
+class _Scores:
+    models: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
+    if parameters is None:  # nothing is known: every arm is as good as any other
+        matrix = np.eye(models)
+        return BlockPrior.of(
+            np.zeros(models), np.ones(models), np.arange(models), matrix.__getitem__
+        )
+    covariance, strengths = parameters.covariance, parameters.strengths
+    return BlockPrior.of(
+        parameters.mean,
+        np.diag(covariance).copy(),
+        np.arange(models),
+        covariance.__getitem__,
+        parameters.warp,
+        strengths.freedom,
+        strengths.tail,
+    )
+
+
+def _widened(features: Features | None, models: int) -> Features | None:
+    """Features of all models; one that came later is described by the average of the others."""
+    if features is None or len(features.values) == models:
+        return features
+    average = features.values.mean(axis=0)
+    late = np.tile(average, (models - len(features.values), 1))
+    return Features(np.vstack([features.values, late]), features.group)
+
+
+def _as_history(models: tuple[str, ...], history: npt.ArrayLike) -> Matrix:
+    scores = as_array(history, "history", "study and model")
+    if scores.size == 0:
+        return np.zeros((0, len(models)))
+    if scores.ndim != 2 or scores.shape[1] != len(models):
+        raise InvalidPrior(
+            f"history has shape {scores.shape}; expected (studies, {len(models)}), "
+            "one row per study and one column per model"
+        )
+    bad = np.argwhere(~(np.isnan(scores) | (np.abs(scores) <= LARGEST)))
+    if len(bad):
+        study, model = bad[0]
+        raise InvalidPrior(
+            f"history[{study}, {model}] is {scores[study, model]}; a score is a number within "
+            f"{LARGEST:g}, or missing"
+        )
+    return scores
+
+
+def _as_features(
+    models: tuple[str, ...], features: npt.ArrayLike, groups: Sequence[int] | None
+) -> Features:
+    given = as_array(features, "features", "model and feature")
+    given = given[:, np.newaxis] if given.ndim == 1 else given
+    width = given.shape[1] if given.ndim == 2 else 1
+    values = as_numbers(given, (len(models), width), "features", "model and feature")
+    group = tuple(range(width)) if groups is None else tuple(groups)
+    if len(group) != width or sorted(set(group)) != list(range(len(set(group)))):
+        raise InvalidPrior(
+            f"groups is {list(group)}; give each of the {width} features the number of its group, "
+            "from 0 on"
+        )
+    span = np.ptp(values, axis=0)
+    return Features((values - values.min(axis=0)) / np.where(span > 0.0, span, 1.0), group)

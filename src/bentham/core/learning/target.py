@@ -1,0 +1,139 @@
+"""The structured target of the covariance, fitted by maximum likelihood.
+
+    T = v (rho 11' + (1 - rho) ((1 - lambda) I + lambda R(l)))
+
+    symbol    meaning
+    v         the variance that all models have
+    rho       the correlation that all pairs of models have: a study is easy or hard
+    lambda    how much of the rest varies smoothly over the models' features; 0 without features
+    R(l)      a Matern 5/2 correlation over the features, with one length scale per group of them
+
+The likelihood is that of a sample of studies, each a multivariate t about the current mean; v is
+profiled out. The search moves one parameter at a time from where it stood: few evaluations, each
+a batched factorisation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.special import gammaln
+
+from bentham.core.kernels import correlation
+from bentham.core.learning.conditioning import innovations
+from bentham.core.learning.data import Batch
+from bentham.core.validation import Matrix, Vector
+
+CORRELATIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95)
+SMOOTHNESSES = (0.0, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999)
+LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+# A length scale moves by these factors from where it stood.
+STEPS = (0.5, 0.8, 0.93, 1.08, 1.25, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is known of the models: one row each, every feature scaled to the range 0 to 1.
+
+    Features of one group share a length scale: the indicators of a family do.
+    """
+
+    values: Matrix
+    group: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The parameters of the target, but for the variance."""
+
+    correlation: float = 0.5
+    smoothness: float = 0.0
+    lengths: tuple[float, ...] = field(default=())
+
+    def matrix(self, models: int, features: Features | None) -> Matrix:
+        """The target with variance 1."""
+        own = np.eye(models)
+        if features is not None and self.smoothness > 0.0:
+            lengths = np.array([self.lengths[group] for group in features.group])
+            smooth = correlation("matern52", features.values, lengths)
+            own = (1.0 - self.smoothness) * own + self.smoothness * smooth
+        return self.correlation + (1.0 - self.correlation) * own
+
+
+def fit_target(
+    sample: Batch,
+    mean: Vector,
+    features: Features | None,
+    start: Target,
+    freedom: float,
+    guess: float,
+) -> tuple[Target, float]:
+    """The likeliest target and its variance; a guess of the variance is worth one score."""
+    model, live = sample.model.T, sample.live.T
+    pair = live[:, np.newaxis] & live
+    identity = np.eye(len(model))[:, :, np.newaxis]
+    residual = np.where(live, sample.score.T - mean[model], 0.0)
+    count = live.sum(axis=0).astype(np.float64)
+    seen: dict[Target, tuple[float, float]] = {}
+
+    def likelihood(target: Target) -> float:
+        if target not in seen:
+            whole = target.matrix(len(mean), features)[model[:, np.newaxis], model]
+            innovation, sigma = innovations(np.where(pair, whole, identity), residual)
+            distance = np.einsum("ib,ib->b", innovation, innovation)
+            variance = _variance(distance, count, freedom, guess)
+            logs = np.where(live & (sigma > 0.0), np.log(np.where(sigma > 0.0, sigma, 1.0)), 0.0)
+            density = (
+                gammaln((freedom + count) / 2.0)
+                - gammaln(freedom / 2.0)
+                - 0.5 * count * np.log(freedom * variance)
+                - 0.5 * (freedom + count) * np.log1p(distance / (freedom * variance))
+            )
+            prior = -0.5 * (np.log(variance) + guess / variance)
+            seen[target] = float(density.sum() - logs.sum() + prior), variance
+        return seen[target][0]
+
+    best = start
+    if features is not None and not start.lengths:
+        groups = 1 + max(features.group)
+        best = max(
+            (
+                replace(start, correlation=rho, smoothness=share, lengths=(length,) * groups)
+                for length in LENGTHS
+                for share in SMOOTHNESSES[2::2]
+                for rho in CORRELATIONS[:5:2]
+            ),
+            key=likelihood,
+        )
+    best = _better(best, likelihood, lambda t: [replace(t, correlation=x) for x in CORRELATIONS])
+    if features is not None:
+        for group in range(len(best.lengths)):
+            best = _better(best, likelihood, lambda t, g=group: _lengths(t, g))  # type: ignore[misc]
+        best = _better(best, likelihood, lambda t: [replace(t, smoothness=x) for x in SMOOTHNESSES])
+    likelihood(best)
+    return best, seen[best][1]
+
+
+def _better(
+    best: Target, likelihood: Callable[[Target], float], options: Callable[[Target], list[Target]]
+) -> Target:
+    return max([best, *options(best)], key=likelihood)
+
+
+def _lengths(target: Target, group: int) -> list[Target]:
+    before, length, after = (
+        target.lengths[:group],
+        target.lengths[group],
+        target.lengths[group + 1 :],
+    )
+    moved = [min(max(length * step, 1e-3), 1e2) for step in STEPS]
+    return [replace(target, lengths=(*before, other, *after)) for other in moved]
+
+
+def _variance(distance: Vector, count: Vector, freedom: float, guess: float) -> float:
+    """The likeliest variance of multivariate t's with these squared distances."""
+    variance = guess
+    for _ in range(10):
+        weight = (freedom + count) / (freedom + distance / variance)
+        variance = float(((weight * distance).sum() + guess) / (count.sum() + 1.0))
+    return variance

@@ -1,0 +1,68 @@
+"""Which warp of the scores is likeliest: the density of a score z is that of y times dy/dz.
+
+The likelihood is that of a plain model of all scores: the level of the study, plus the effect of
+the model, plus noise whose size is the study's own (a t distribution).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from bentham.core.learning.data import Batch, Observed, pack
+from bentham.core.warp import Warp
+
+# The softness over the spread of the scores: from a warp that bends much to one that hardly does.
+SHARES = (10.0, 3.0, 1.0, 1 / 3, 1 / 10, 1 / 30)
+# Fewer studies than this with two scores or more say too little.
+STUDIES = 3
+PASSES = 3
+FREEDOM = 4.0
+
+
+def fit_warp(observed: Sequence[Observed], models: int) -> Warp:
+    """The warp under which an additive model of the scores is likeliest."""
+    batch = pack([dataset for dataset in observed if len(dataset.models) > 1])
+    if len(batch.model) < STUDIES:
+        return Warp()
+    known = batch.score[batch.live]
+    top, spread = float(known.max()), float(known.std())
+    if spread <= 0.0:
+        return Warp()
+    options = [Warp(), *(Warp(top, _rounded(share * spread)) for share in SHARES)]
+    # Of equals the first, which bends least.
+    return max(options, key=lambda warp: _likelihood(batch, warp, models))
+
+
+def _rounded(softness: float) -> float:
+    """To the next half power of ten: a warp that changes little from fit to fit is kept."""
+    return float(10.0 ** (round(2.0 * math.log10(softness)) / 2.0))
+
+
+def _likelihood(batch: Batch, warp: Warp, models: int) -> float:
+    """The log likelihood of y = level of the study + effect of the model + a study's own noise."""
+    y = np.where(batch.live, warp(batch.score), 0.0)
+    count = batch.counts
+    effect = np.zeros(models)
+    weight = np.ones(len(y))
+    variance = 1.0
+    for _ in range(PASSES):
+        level = np.where(batch.live, y - effect[batch.model], 0.0).sum(axis=1) / count
+        rest = np.where(batch.live, y - level[:, np.newaxis], 0.0)
+        shares = np.where(batch.live, weight[:, np.newaxis], 0.0)
+        sums = np.bincount(batch.model.ravel(), (shares * rest).ravel(), models)
+        effect = sums / (np.bincount(batch.model.ravel(), shares.ravel(), models) + 1.0)
+        rest = np.where(batch.live, rest - effect[batch.model], 0.0)
+        squares = np.einsum("bi,bi->b", rest, rest)
+        variance = max(float((weight * squares).sum() / (count - 1.0).sum()), 1e-300)
+        weight = (FREEDOM + count - 1.0) / (FREEDOM + squares / variance)
+    spread = max(float(level.var()), 1e-300)
+    density = (
+        -0.5 * (count - 1.0) * math.log(variance)
+        - 0.5 * (FREEDOM + count - 1.0) * np.log1p(squares / (FREEDOM * variance))
+        - 0.5 * math.log(spread)
+    )
+    slopes = 0.0
+    if not warp.straight:
+        slopes = -float(np.log(warp.softness + warp.top - batch.score[batch.live]).sum())
+    return float(density.sum()) + slopes

@@ -1,0 +1,5 @@
+"""Experiments that compare policies and priors, and say how sure the comparison is."""
+
+from bentham.experiments.regret import DEFAULT_TABLES, DEFAULT_VARIANTS, VARIANTS, bench_regret
+
+__all__ = ["DEFAULT_TABLES", "DEFAULT_VARIANTS", "VARIANTS", "bench_regret"]
