@@ -3,7 +3,7 @@
 name        shape        meaning
 status      (arms,)      untried, running, observed or failed
 cost        (arms,)      c(x), as given or as predicted; NaN where no study ever listed the arm
-given       (arms,)      whether a study said what the arm costs
+said        (arms,)      what a study said the arm costs, else NaN
 score       (arms,)      z(x) where observed, else NaN
 listers     (arms,)      how many studies list the arm
 candidate   (arms,)      listed by a study and untried: what may be picked
@@ -107,10 +107,10 @@ class Block:
         "candidate",
         "cost",
         "first_study",
-        "given",
         "listers",
         "order",
         "prior",
+        "said",
         "score",
         "status",
         "studies",
@@ -122,7 +122,7 @@ class Block:
         self.studies: list[StudyState] = []
         self.status = np.zeros(prior.size, dtype=np.int8)
         self.cost: Vector = np.full(prior.size, np.nan)
-        self.given = np.zeros(prior.size, dtype=bool)
+        self.said: Vector = np.full(prior.size, np.nan)
         self.score: Vector = np.full(prior.size, np.nan)
         self.listers: Integers = np.zeros(prior.size, dtype=np.int64)
         self.candidate = np.zeros(prior.size, dtype=bool)
@@ -153,37 +153,26 @@ class Block:
 
     def adopt(self, prior: BlockPrior) -> None:
         """Believe another prior, of the same arms and perhaps more; observations are kept."""
-        more = prior.size - self.prior.size
-        if more:
-            self.status = np.pad(self.status, (0, more))
-            self.cost, self.score = (
-                np.pad(values, (0, more), constant_values=np.nan)
-                for values in (self.cost, self.score)
-            )
-            self.given, self.candidate = (
-                np.pad(self.given, (0, more)),
-                np.pad(self.candidate, (0, more)),
-            )
-            self.listers, self.first_study = (
-                np.pad(self.listers, (0, more)),
-                np.pad(self.first_study, (0, more)),
-            )
+        more = (0, prior.size - self.prior.size)
+        if more[1]:
+            self.status, self.candidate = np.pad(self.status, more), np.pad(self.candidate, more)
+            self.listers = np.pad(self.listers, more)
+            self.first_study = np.pad(self.first_study, more)
+            for name in ("cost", "said", "score"):
+                longer = np.pad(getattr(self, name), more, constant_values=np.nan)
+                setattr(self, name, longer)
         self.prior = prior
         self._posterior = self._outlook = None
         self._note_studies()
-
-    def expect_costs(self, study: StudyState, costs: Vector) -> None:
-        """Take predicted costs of a study's arms where nobody said what they are."""
-        columns = study.columns
-        self.cost[columns] = np.where(self.given[columns], self.cost[columns], costs)
 
     def add(self, study: StudyState) -> None:
         """Begin to serve a study, the youngest; what is observed already counts for it."""
         columns = study.columns
         self.studies.append(study)
-        said = ~np.isnan(study.given_costs)
-        self.given[columns] = said | (self.given[columns] & (self.listers[columns] > 0))
-        self.cost[columns] = np.where(said, study.given_costs, self.cost[columns])
+        unsaid = np.isnan(study.given_costs)
+        before = np.where(self.listers[columns] > 0, self.said[columns], np.nan)
+        self.said[columns] = np.where(unsaid, before, study.given_costs)
+        self.cost[columns] = self.said[columns]
         self.first_study[columns[self.listers[columns] == 0]] = study.order
         self.listers[columns] += 1
         self.candidate[columns] = self.status[columns] == Status.UNTRIED

@@ -4,9 +4,20 @@ The logarithms of costs are scores by another name: a dataset has some of them o
 datasets share what is learned. So the same learned prior (`learning`), without a warp, is fitted
 to log durations: the level of a dataset, the effect of a model, how models vary together, with a
 t distribution where datasets differ. What is known of a dataset before any trial, its rows and
-columns, enters as two more log values of it that are observed from the start.
+columns, enters as two more log values of it that are observed from the start, moved so that they
+vary about the level of the costs.
 
     log c = log duration - offset of the device's kind
+
+A trial that has run for longer than expected is not waited for: until it ends it is taken to need
+twice the time that it ran already. And while hardly a trial has ended, datasets disagree on what
+models may cost, each by fixed draws of its own; so devices that know nothing yet do not all begin
+with the same, perhaps very long, model.
+
+What a study says of a cost is an estimate, too. Where costs are to be corrected, how good such
+estimates are is learned from the trials that ended: s^2 is the mean square of log duration less
+log estimate. An estimate and a prediction N(mu, v) make N((mu/v + e/s^2) / (1/v + 1/s^2), ...);
+estimates that have always been right are taken as they are.
 
 A kind's offset is the average surprise on its devices, shrunk to nothing by one pseudo-trial. It
 multiplies all costs alike, and so does not change which arm is best for a device; it keeps a fast
@@ -16,8 +27,10 @@ variance / 2), since over a long run gain per time is expected gain by expected 
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.outlook import Outlook
@@ -30,25 +43,28 @@ PastCosts = Mapping[str, Mapping[str, float]]
 
 # No model is called so: a name is not empty, and these are not names a person would give.
 ROWS, COLUMNS = "\0rows", "\0columns"
-# Sizes are centred on these, so that they vary about as log costs do.
-TYPICAL_ROWS, TYPICAL_COLUMNS = 1e3, 1e1
 # Beyond this deviation of a log cost, the expected cost says nothing any more.
 LARGEST_DEVIATION = 2.0
+# The deviation of a log cost when nothing is known.
+FIRST_DEVIATION = 1.5
+# Steps of a Kronecker sequence over datasets and models.
+_DATASET_STEP, _MODEL_STEP, _TAIL = math.sqrt(2.0), math.sqrt(3.0), 1e-3
+# An estimate off by less than this is right: the rest is the rounding of times.
+EXACT = 1e-6
 _LOWEST, _HIGHEST = math.log(SMALLEST_COST), math.log(LARGEST)
 
 
 class CostModel:
     """Predicts costs, and learns from durations.
 
-    As long as every study says what its models cost, durations are only kept; they are learned
-    from once somebody does not.
+    As long as every study says what its models cost, and is right, durations are only kept; they
+    are learned from once somebody is not.
     """
 
-    def __init__(self, past: PastCosts | None = None):
+    def __init__(self, past: PastCosts | None = None, correct: bool = False):
         given = past or {}
-        models = dict.fromkeys(
-            [ROWS, COLUMNS, *(name for costs in given.values() for name in costs)]
-        )
+        names = [name for costs in given.values() for name in costs]
+        models = dict.fromkeys([ROWS, COLUMNS, *names])
         columns = {model: column for column, model in enumerate(models)}
         history = np.full((len(given), len(columns)), np.nan)
         for place, costs in enumerate(given.values()):
@@ -57,72 +73,173 @@ class CostModel:
         self._prior = LearnedPrior(tuple(models), history, switches={"warp": False})
         self._learner: Learner | None = None
         self._early: list[tuple[str, str, float]] = []  # what came before anybody needed it
-        self._introduced: set[str] = set()
-        self._known: dict[str, list[tuple[int, float]]] = {}
+        self._order: dict[str, int] = {}  # of datasets, as they came
+        self._trials, self._level = 0, 0.0  # how many ended, the sum of their logs
+        self._sizes: dict[str, dict[str, float]] = {ROWS: {}, COLUMNS: {}}
+        self._centre = {ROWS: 0.0, COLUMNS: 0.0}
+        self._correct = correct
+        self._estimates, self._errors = 0, 0.0  # how many were tested, the sum of their squares
+        self._running: dict[int, _Running] = {}
         self._kinds: dict[str, tuple[int, float]] = {}  # how many trials, the sum of surprises
 
-    def introduce(self, study: Study) -> bool:
-        """Take in what a study says; returns whether predictions of other datasets changed."""
-        sizes = ((ROWS, study.rows, TYPICAL_ROWS), (COLUMNS, study.columns, TYPICAL_COLUMNS))
-        changed = False
-        if study.dataset not in self._introduced:
-            self._introduced.add(study.dataset)
-            for name, size, typical in sizes:
+    # -- what happens
+
+    def introduce(self, study: Study) -> None:
+        """Take in what a study says of its dataset."""
+        if study.dataset not in self._order:
+            self._order[study.dataset] = len(self._order)
+            for name, size in ((ROWS, study.rows), (COLUMNS, study.columns)):
                 if size is not None:
-                    changed |= self._take(study.dataset, name, math.log(size / typical))
-        if self._learner is None and None in study.costs.values():
-            self._learner = self._prior.learner()
-            for dataset, model, log in self._early:
-                self._learner.admit([model])
-                column = self._learner.columns(dataset)[model]
-                self._learner.note(dataset, column, log)
-                self._known.setdefault(dataset, []).append((column, log))
-            self._early.clear()
-            self._learner.fit()
+                    self._sizes[name][study.dataset] = math.log(size)
+                    self._place(name, study.dataset)
+        if None in study.costs.values():
+            self._begin()
+
+    def start(
+        self, trial: int, dataset: str, model: str, kind: str, time: float, said: float
+    ) -> None:
+        """A trial begins; what it costs was said, or not (NaN)."""
+        estimate = None if math.isnan(said) else math.log(said)
+        expected = self._log(dataset, model)
+        self._running[trial] = _Running(dataset, model, kind, time, estimate, expected)
+
+    def drop(self, trial: int) -> None:
+        """A trial ended without a score: how long it would have taken is not known."""
+        running = self._running.pop(trial)
+        if running.overdue and self._learner is not None:
+            column = self._learner.columns(running.dataset)[running.model]
+            self._learner.forget(running.dataset, column)
+
+    def end(self, trial: int, time: float) -> bool:
+        """A trial ended; others that run for longer than expected by now are noted, too.
+
+        Returns whether predictions for other datasets changed.
+        """
+        running = self._running.pop(trial)
+        changed = False
+        duration = time - running.start
+        if duration > 0.0:  # else times are not reported
+            log = _log(duration)
+            self._trials, self._level = self._trials + 1, self._level + log
+            if self._trials & (self._trials - 1) == 0:  # the level is known twice as well as before
+                self._place_all()
+            changed = self._test(log, running.estimate)
+            trials, surprises = self._kinds.get(running.kind, (0, 0.0))
+            if running.expected is not None:
+                self._kinds[running.kind] = trials + 1, surprises + log - running.expected
+            # With one kind of device there is nothing to tell apart.
+            offset = surprises / (trials + 1) if len(self._kinds) > 1 else 0.0
+            changed |= self._take(running.dataset, running.model, log - offset)
+        for other in self._running.values():
+            elapsed = time - other.start
+            if self._learner is not None and elapsed > 0.0:
+                assumed = -math.inf if other.expected is None else other.expected
+                if _log(elapsed) > assumed:
+                    other.expected, other.overdue = _log(2.0 * elapsed), True
+                    changed |= self._take(other.dataset, other.model, other.expected)
         return changed
 
-    def observe(self, dataset: str, model: str, kind: str, duration: float) -> bool:
-        """A trial ended after so long; returns whether predictions of other datasets changed."""
-        if not duration > 0.0:
-            return False  # times were not reported
-        log = math.log(min(max(duration, SMALLEST_COST), LARGEST))
-        if self._learner is None or self._learner.parameters is None:
-            return self._take(dataset, model, log)
-        self._learner.admit([model])
-        expected = self._outlook(dataset).mean[self._learner.columns(dataset)[model]]
-        trials, surprises = self._kinds.get(kind, (0, 0.0))
-        self._kinds[kind] = trials + 1, surprises + log - float(expected)
-        # With one kind of device there is nothing to tell apart.
-        offset = surprises / (trials + 1) if len(self._kinds) > 1 else 0.0
-        return self._take(dataset, model, log - offset)
+    # -- what is believed
 
-    def expected(self, dataset: str, models: Sequence[str]) -> Vector:
-        """The expected costs of models on a dataset; alike where nothing is known."""
-        if self._learner is None:
-            return np.ones(len(models))
-        self._learner.admit(models)
-        if self._learner.parameters is None:
-            return np.ones(len(models))
-        columns = self._learner.columns(dataset)
-        chosen: Integers = np.array([columns[model] for model in models])
-        outlook = self._outlook(dataset)
-        deviation = np.minimum(outlook.sigma[chosen], LARGEST_DEVIATION)
-        logs = outlook.mean[chosen] + 0.5 * deviation * deviation
-        return np.exp(np.clip(logs, _LOWEST, _HIGHEST))
+    @property
+    def doubts(self) -> bool:
+        """Whether costs that were said are to be corrected."""
+        return self._correct and self._errors > 0.0
+
+    def expected(self, dataset: str, models: Sequence[str], said: Vector) -> Vector:
+        """The expected costs of models on a dataset; `said` is NaN where nobody said it."""
+        mean, sigma = np.zeros(len(models)), np.full(len(models), FIRST_DEVIATION)
+        if self._learner is not None:
+            self._learner.admit(models)
+            if self._learner.parameters is not None:
+                columns = self._learner.columns(dataset)
+                chosen: Integers = np.array([columns[model] for model in models])
+                outlook = self._outlook(dataset)
+                mean = outlook.mean[chosen]
+                sigma = np.minimum(outlook.sigma[chosen], LARGEST_DEVIATION)
+        steps = self._order.get(dataset, 0) * _DATASET_STEP + np.arange(len(models)) * _MODEL_STEP
+        draws = ndtri(np.clip((0.5 + steps) % 1.0, _TAIL, 1.0 - _TAIL))
+        guess = mean + 0.5 * sigma * sigma + draws * sigma / (1.0 + self._trials)
+        costs: Vector = np.exp(np.clip(guess, _LOWEST, _HIGHEST))
+        if not self.doubts:
+            return np.where(np.isnan(said), costs, said)
+        error, variance = self._errors / self._estimates, np.maximum(sigma * sigma, 1e-12)
+        weighed = (np.log(said) * variance + mean * error) / (variance + error)
+        left = 0.5 * variance * error / (variance + error)
+        corrected: Vector = np.exp(np.clip(weighed + left, _LOWEST, _HIGHEST))
+        return np.where(np.isnan(said), costs, corrected)
+
+    def _place(self, name: str, dataset: str) -> None:
+        """Enter the size of a dataset as a log cost that varies about the level of costs."""
+        if self._learner is not None:
+            sizes = self._sizes[name]
+            log = sizes[dataset] - self._centre[name] + self._level / max(1, self._trials)
+            self._learner.revise(dataset, self._learner.columns(dataset)[name], log)
+
+    def _place_all(self) -> None:
+        for name, sizes in self._sizes.items():
+            self._centre[name] = math.fsum(sizes.values()) / max(1, len(sizes))
+            for dataset in sizes:
+                self._place(name, dataset)
+
+    def _begin(self) -> None:
+        """Learn, from what was kept and from now on."""
+        if self._learner is not None:
+            return
+        self._learner = self._prior.learner()
+        self._place_all()
+        for dataset, model, log in self._early:
+            self._learner.admit([model])
+            self._learner.note(dataset, self._learner.columns(dataset)[model], log)
+        self._early.clear()
+        self._learner.fit()
+
+    def _test(self, log: float, estimate: float | None) -> bool:
+        """Compare a log duration with what was said; returns whether doubts arise."""
+        if estimate is None:
+            return False
+        known = self.doubts
+        self._estimates += 1
+        if abs(log - estimate) > EXACT:
+            self._errors += (log - estimate) ** 2
+        if self.doubts and not known:
+            self._begin()
+            return True
+        return False
+
+    def _log(self, dataset: str, model: str) -> float | None:
+        """The log cost to be expected, None if nothing is known."""
+        if self._learner is None or self._learner.parameters is None:
+            return None
+        self._learner.admit([model])
+        return float(self._outlook(dataset).mean[self._learner.columns(dataset)[model]])
 
     def _take(self, dataset: str, model: str, log: float) -> bool:
         if self._learner is None:
             self._early.append((dataset, model, log))
             return False
         self._learner.admit([model])
-        column = self._learner.columns(dataset)[model]
-        self._known.setdefault(dataset, []).append((column, log))
-        return self._learner.observe(dataset, column, log)
+        return self._learner.observe(dataset, self._learner.columns(dataset)[model], log)
 
     def _outlook(self, dataset: str) -> Outlook:
         assert self._learner is not None
         prior = self._learner.block(dataset)
         posterior = Posterior(prior)
-        for column, log in self._known.get(dataset, []):
+        for column, log in self._learner.scores(dataset).items():
             posterior.observe(column, log)
         return Outlook.of(posterior, prior)
+
+
+@dataclass(slots=True)
+class _Running:
+    dataset: str
+    model: str
+    kind: str
+    start: float
+    estimate: float | None  # what was said of its log cost
+    expected: float | None  # its log cost
+    overdue: bool = False  # whether it ran for longer than was expected
+
+
+def _log(duration: float) -> float:
+    return math.log(min(max(duration, SMALLEST_COST), LARGEST))

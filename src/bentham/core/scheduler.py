@@ -47,13 +47,14 @@ class Defaults:
 
     policy: str
     warm_start: str
+    correct_costs: bool
 
 
 def defaults_of(prior: Prior | LearnedPrior) -> Defaults:
     """With a learned prior what has least regret, with any other what the paper does."""
     if isinstance(prior, LearnedPrior):
-        return Defaults("joint", "none")
-    return Defaults("mdmt", "fastest:2")
+        return Defaults("joint", "none", correct_costs=True)
+    return Defaults("mdmt", "fastest:2", correct_costs=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ class Scheduler:
     Without a prior, everything is learned while serving. With a learned prior the policy is
     `joint` and there is no warm start, with any other they are the paper's, unless given.
     `cost_exponent` is the power of the cost in the rate: 1 in the paper, 0 to ignore cost.
-    `past_costs`, by dataset and model, help to learn costs that studies do not give.
+    `past_costs`, by dataset and model, help to learn costs that studies do not give. With
+    `correct_costs`, those that they give are taken for estimates, as good as they prove to be;
+    that is the default with a learned prior.
 
     `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
     an arm may be started when its trials get lost. `record` is called with every event after it
@@ -86,6 +89,7 @@ class Scheduler:
         warm_start: str | None = None,
         cost_exponent: float = 1.0,
         past_costs: PastCosts | None = None,
+        correct_costs: bool | None = None,
         seed: int = 0,
         attempts: int = DEFAULT_ATTEMPTS,
         record: Callable[[Event], None] | None = None,
@@ -104,7 +108,8 @@ class Scheduler:
         policy = defaults.policy if policy is None else policy
         start = WarmStart.parse(defaults.warm_start if warm_start is None else warm_start)
         self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
-        self._state = State(given, start, attempts, cost_exponent, past_costs)
+        correct = defaults.correct_costs if correct_costs is None else correct_costs
+        self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
         self._record = record
 
     # -- studies and devices come and go

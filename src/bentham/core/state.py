@@ -36,7 +36,7 @@ from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
 # With every event, so many blocks more take what was learned last.
-RENEWALS = 64
+RENEWALS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,6 @@ class Trial:
 
     number: int
     device: DeviceName
-    start: float
     dataset: str
     block: Block
     column: int
@@ -62,13 +61,14 @@ class State:
         attempts: int,
         cost_exponent: float = 1.0,
         past_costs: PastCosts | None = None,
+        correct_costs: bool = False,
     ):
         self._learner: Learner | None = None
         if isinstance(prior, LearnedPrior):
             prior = self._learner = prior.learner()
         self.prior: Prior = prior
         self.cost_exponent = cost_exponent
-        self._costs = CostModel(past_costs)
+        self._costs = CostModel(past_costs, correct_costs)
         self._stale: deque[Block] = deque()  # blocks that do not believe the latest yet
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
@@ -124,10 +124,10 @@ class State:
             self._expect_costs(study)
 
     def _expect_costs(self, study: StudyState) -> None:
-        block = study.block
-        if not block.given[study.columns].all():
+        block, said = study.block, study.block.said[study.columns]
+        if self._costs.doubts or np.isnan(said).any():
             models = [self.model_name(block, column) for column in study.columns]
-            block.expect_costs(study, self._costs.expected(study.dataset, models))
+            block.cost[study.columns] = self._costs.expected(study.dataset, models, said)
 
     def _spread(self, learned: bool) -> None:
         """Something new is to be believed by every block."""
@@ -153,7 +153,7 @@ class State:
         self._next_order += 1
         self.studies[spec.name] = self.by_order[study.order] = study
         block.add(study)
-        self._spread(self._costs.introduce(spec))
+        self._costs.introduce(spec)
         self._expect_costs(study)
         self._note_open([study])
         for pick in self._warm_start.picks(study):
@@ -225,12 +225,14 @@ class State:
         self.running[decision.trial] = Trial(
             decision.trial,
             decision.device,
-            event.time,
             study.dataset,
             block,
             column,
             planned,
         )
+        kind = self._kinds[decision.device]
+        said = float(block.said[column])
+        self._costs.start(decision.trial, study.dataset, decision.model, kind, event.time, said)
         block.start(column, listing)
         self._note_open(listing)
         return [block]
@@ -244,9 +246,7 @@ class State:
         trial = self._end(event.trial)
         block, score = trial.block, float(event.score)
         block.observe(trial.column, score)
-        model = self.model_name(block, trial.column)
-        kind = self._kinds[trial.device]
-        learned = self._costs.observe(trial.dataset, model, kind, event.time - trial.start)
+        learned = self._costs.end(trial.number, event.time)
         if self._learner is not None:
             learned |= self._learner.observe(trial.dataset, trial.column, score)
         self._spread(learned)
@@ -259,11 +259,13 @@ class State:
 
     def _trial_failed(self, event: TrialFailed) -> list[Block]:
         trial = self._end(event.trial)
+        self._costs.drop(trial.number)
         trial.block.status[trial.column] = Status.FAILED
         return [trial.block]
 
     def _trial_lost(self, event: TrialLost) -> list[Block]:
         trial = self._end(event.trial)
+        self._costs.drop(trial.number)
         arm = trial.block.order, trial.column
         self._lost[arm] = self._lost.get(arm, 0) + 1
         if self._lost[arm] >= self._attempts:
@@ -309,10 +311,11 @@ def _refuse_other_costs(spec: Study, block: Block, columns: Mapping[str, int]) -
         column = columns.get(model, block.prior.size)
         if cost is None or column >= block.prior.size:
             continue
-        if block.listers[column] and block.given[column] and block.cost[column] != cost:
+        said = block.said[column]
+        if block.listers[column] and not np.isnan(said) and said != cost:
             other = block.studies_listing(column)[0]
             raise InvalidInput(
                 f"study {spec.name!r} says that an arm of dataset {spec.dataset!r} costs "
-                f"{cost:g}, study {other.name!r} says {block.cost[column]:g}; "
+                f"{cost:g}, study {other.name!r} says {said:g}; "
                 "one arm has one cost: make them agree"
             )

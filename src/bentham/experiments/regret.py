@@ -63,6 +63,11 @@ VARIANTS: dict[str, Variant] = {
     "cost-error-2": Variant(
         "costs are misjudged by up to 2", None, {"disturbances": Disturbances(cost_error=2.0)}
     ),
+    "cost-error-2-trusted": Variant(
+        "the same, and costs are not corrected",
+        None,
+        {"disturbances": Disturbances(cost_error=2.0), "correct_costs": False},
+    ),
     "costs-learned": Variant("costs are learned, with history", None, {"costs": "learned"}),
     "costs-unknown": Variant(
         "costs are learned from nothing", None, {"costs": "learned-from-nothing"}
@@ -185,6 +190,7 @@ def run_cell(table: Table, cell: Cell) -> Measured:
         cost_exponent=experiment.cost_exponent,
         learn_costs=experiment.costs != "given",
         past_costs=experiment.past_costs(told),
+        correct_costs=experiment.correct_costs,
         until_found=True,
         seed=cell.seed,
         disturbances=experiment.disturbances,

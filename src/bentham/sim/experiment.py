@@ -53,6 +53,7 @@ class Experiment:
     warm_start: str | None = None
     costs: str = "given"
     cost_exponent: float = 1.0
+    correct_costs: bool | None = None
     floor: float = 0.0
     until: float = math.inf
     disturbances: Disturbances = field(default_factory=Disturbances)
@@ -168,6 +169,7 @@ class Outcome:
             prior=self.prior,
             cost_exponent=self.experiment.cost_exponent,
             past_costs=self.experiment.past_costs(self.history),
+            correct_costs=self.experiment.correct_costs,
             events=self.run.events,
             truth=self.served.truth() if self.policy == ORACLE else None,
         )
@@ -237,6 +239,7 @@ def run_experiment(
         cost_exponent=experiment.cost_exponent,
         learn_costs=experiment.costs != "given",
         past_costs=experiment.past_costs(history),
+        correct_costs=experiment.correct_costs,
         until=experiment.until,
         seed=seed,
         disturbances=experiment.disturbances,

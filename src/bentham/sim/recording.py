@@ -41,6 +41,7 @@ class Recording:
     events: tuple[Event, ...]
     cost_exponent: float = 1.0
     past_costs: PastCosts | None = None
+    correct_costs: bool | None = None
     truth: Mapping[Arm, float] | None = None
     attempts: int = DEFAULT_ATTEMPTS
 
@@ -53,6 +54,7 @@ class Recording:
             warm_start=self.warm_start,
             cost_exponent=self.cost_exponent,
             past_costs=self.past_costs,
+            correct_costs=self.correct_costs,
             seed=self.seed,
             attempts=self.attempts,
         )
@@ -102,6 +104,7 @@ def read_recording(path: Path) -> Recording:
             events=tuple(map(event_from_dict, events)),
             cost_exponent=float(header.get("cost_exponent", 1.0)),
             past_costs=_past_costs(header.get("past_costs")),
+            correct_costs=header.get("correct_costs"),
             truth=None if truth is None else {Arm(d, m): float(score) for d, m, score in truth},
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, BenthamError) as error:
@@ -132,6 +135,7 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
         "seed": recording.seed,
         "attempts": recording.attempts,
         "cost_exponent": recording.cost_exponent,
+        "correct_costs": recording.correct_costs,
         "events": len(recording.events),
         "prior": recording.prior.describe(),
     }

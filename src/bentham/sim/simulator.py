@@ -104,6 +104,7 @@ def simulate(
     cost_exponent: float = 1.0,
     learn_costs: bool = False,
     past_costs: PastCosts | None = None,
+    correct_costs: bool | None = None,
     until: float = math.inf,
     until_found: bool = False,
     seed: int = 0,
@@ -129,6 +130,7 @@ def simulate(
         warm_start=warm_start,
         cost_exponent=cost_exponent,
         past_costs=past_costs,
+        correct_costs=correct_costs,
         seed=seed,
         record=events.append,
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from bentham.errors import InvalidInput
 from bentham.tables.reader import read_table
-from bentham.tables.synthetic import draw_synthetic, model_features
+from bentham.tables.synthetic import dataset_sizes, draw_synthetic, model_features
 from bentham.tables.table import Table
 
 BUNDLED = ("synthetic", "oboe")
@@ -34,7 +34,8 @@ def load_table(name: str) -> Table:
         return _slice(table, int(argument)) if colon else table
     if colon and int(argument) > 0:
         return draw_synthetic(int(argument))
-    return replace(_packaged("synthetic.csv", "synthetic"), features=model_features())
+    table = _packaged("synthetic.csv", "synthetic")
+    return replace(table, features=model_features(), sizes=dataset_sizes(table.costs))
 
 
 def _from_path(name: str) -> Table:

@@ -8,7 +8,7 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -24,11 +24,15 @@ Row = tuple[int, dict[str, str]]
 
 
 def read_table(path: Path, name: str | None = None) -> Table:
-    """A CSV of study, model, score and cost; a missing row: the study does not list the model."""
+    """A CSV of study, model, score and cost; a missing row: the study does not list the model.
+
+    Optional columns, rows and columns, say how large a study's dataset is; its first row counts.
+    """
     seen: dict[tuple[str, str], int] = {}
     studies: dict[str, int] = {}
     models: dict[str, int] = {}
     begins: list[int] = []
+    sizes: list[tuple[int, int]] = []
     entries: list[tuple[int, int, float, float]] = []
     for row, fields in _rows(path, COLUMNS):
         study, model = fields["study"], fields["model"]
@@ -56,6 +60,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
             )
         if study not in studies:
             begins.append(row)
+            sizes.append((_size(path, row, "rows", fields), _size(path, row, "columns", fields)))
         places = studies.setdefault(study, len(studies)), models.setdefault(model, len(models))
         entries.append((*places, score, cost))
     if not entries:
@@ -65,7 +70,13 @@ def read_table(path: Path, name: str | None = None) -> Table:
     for place, column, score, cost in entries:
         scores[place, column], costs[place, column] = score, cost
     return Table(
-        name or str(path), tuple(studies), tuple(models), scores, costs, rows=tuple(begins)
+        name or str(path),
+        tuple(studies),
+        tuple(models),
+        scores,
+        costs,
+        sizes=tuple(sizes) if any(map(any, sizes)) else (),
+        rows=tuple(begins),
     )
 
 
@@ -165,6 +176,19 @@ def _parsed(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
             yield reader.line_num, values
     except csv.Error as error:
         raise _error(path, reader.line_num, f"not a CSV row ({error}); mend it") from None
+
+
+def _size(path: Path, row: int, column: str, fields: Mapping[str, str]) -> int:
+    """The size of a dataset, 0 where it is not given."""
+    text = fields.get(column, "")
+    if not text:
+        return 0
+    value = _number(path, row, column, text)
+    if value < 1.0 or value != math.floor(value):
+        raise _error(
+            path, row, f"the {column} are {text}; write a whole number of at least 1, or nothing"
+        )
+    return int(value)
 
 
 def _number(path: Path, row: int, column: str, text: str) -> float:

@@ -24,6 +24,12 @@ def model_features() -> Matrix:
     return np.linspace(0.0, 1.0, MODELS)[:, np.newaxis]
 
 
+def dataset_sizes(costs: Matrix) -> tuple[tuple[int, int], ...]:
+    """Rows in proportion to the study's size, a thousand on average; columns are not known."""
+    logs = np.log(costs).mean(axis=1)
+    return tuple((int(rows), 0) for rows in np.round(1000.0 * np.exp(logs - logs.mean())))
+
+
 def draw_synthetic(seed: int) -> Table:
     """One draw of the problem; the bundled table is that of seed 0."""
     rng = np.random.default_rng(seed)
@@ -38,11 +44,13 @@ def draw_synthetic(seed: int) -> Table:
     scores -= scores.min(axis=1, keepdims=True)
     sizes = COST_SPREAD ** rng.random(STUDIES)
     complexities = COST_SPREAD ** rng.random(MODELS)
+    costs = np.round(np.outer(sizes, complexities), DECIMALS)
     return Table(
         name="synthetic" if seed == 0 else f"synthetic:{seed}",
         studies=tuple(f"study-{study:02}" for study in range(STUDIES)),
         models=tuple(f"model-{model:02}" for model in range(MODELS)),
         scores=np.round(scores, DECIMALS),
-        costs=np.round(np.outer(sizes, complexities), DECIMALS),
+        costs=costs,
         features=features,
+        sizes=dataset_sizes(costs),
     )

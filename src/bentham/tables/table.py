@@ -14,8 +14,9 @@ from bentham.errors import InvalidInput
 class Table:
     """Scores and costs, studies by models, NaN where a study does not list a model.
 
-    Every study has a dataset of its own. `features`, where known, has one row per model. `rows`
-    says where in its file each study begins.
+    Every study has a dataset of its own. `features`, where known, has one row per model; `sizes`,
+    where known, the rows and columns of each study's dataset (0: not known). `rows` says where in
+    its file each study begins.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Table:
     scores: Matrix
     costs: Matrix
     features: Matrix | None = None
+    sizes: tuple[tuple[int, int], ...] = ()
     rows: tuple[int, ...] = ()
 
     def only(self, studies: Sequence[int]) -> "Table":
@@ -34,6 +36,7 @@ class Table:
             studies=tuple(self.studies[study] for study in chosen),
             scores=self.scores[chosen],
             costs=self.costs[chosen],
+            sizes=tuple(self.sizes[study] for study in chosen) if self.sizes else (),
             rows=tuple(self.rows[study] for study in chosen) if self.rows else (),
         )
 
@@ -48,8 +51,12 @@ class Table:
                     if np.isfinite(cost)
                 },
                 floor=floor,
+                rows=rows or None,
+                columns=columns or None,
             )
-            for name, costs in zip(self.studies, self.costs, strict=True)
+            for name, costs, (rows, columns) in zip(
+                self.studies, self.costs, self.sizes or [(0, 0)] * len(self.studies), strict=True
+            )
         ]
 
     def truth(self) -> dict[Arm, float]:

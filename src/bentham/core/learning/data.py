@@ -19,6 +19,8 @@ Mask = npt.NDArray[np.bool_]
 
 # A batch holds about this many covariance rows' entries at once: small enough for the cache.
 BATCH_ENTRIES = 1 << 20
+# No dataset of a batch has fewer observations than this share of the most.
+DENSITY = 0.75
 
 
 class Observed(NamedTuple):
@@ -66,7 +68,8 @@ def batches(observed: Sequence[Observed], models: int) -> Iterator[tuple[Index, 
     """Datasets as batches of similar depth, each with the places of its datasets."""
     order = sorted(range(len(observed)), key=lambda place: len(observed[place].models))
     while order:
-        depth = max(1, len(observed[order[-1]].models))
-        chosen = order[-max(1, BATCH_ENTRIES // (models * depth)) :]
+        depth = len(observed[order[-1]].models)
+        chosen = order[-max(1, BATCH_ENTRIES // (models * max(1, depth))) :]
+        chosen = [place for place in chosen if len(observed[place].models) >= DENSITY * depth]
         yield np.array(chosen), pack([observed[place] for place in chosen])
         del order[-len(chosen) :]

@@ -23,7 +23,7 @@ from bentham.core.validation import Matrix, Vector
 from bentham.core.warp import Warp
 
 # Multiplications of one pass over the studies, and of all passes together.
-PASS_BUDGET, BUDGET = 1.5e8, 3e8
+PASS_BUDGET, BUDGET = 8e7, 1.6e8
 # How many passes of EM there are at most: from the target, and from the last fit.
 FIRST_PASSES, PASSES = 12, 4
 # The strengths and the target are judged by so many studies, so many scores of each.
@@ -69,13 +69,18 @@ def fit(
     features: Features | None = None,
     before: Parameters | None = None,
     switches: Switches = Switches(),  # noqa: B008 - frozen
+    turn: int = 0,
 ) -> Parameters | None:
-    """The parameters that the observations give; None if there is none."""
+    """The parameters that the observations give; None if there is none.
+
+    `turn` counts fits: where not all studies can be afforded, each fit takes others.
+    """
     known = [dataset for dataset in observed if len(dataset.models)]
     if not known:
         return None
     warp = fit_warp(known, models) if switches.warp else Warp()
-    warped = _affordable([Observed(study.models, warp(study.scores)) for study in known], models)
+    known = _affordable(known, models, turn)
+    warped = [Observed(study.models, warp(study.scores)) for study in known]
     strengths = _shaped(before.strengths if before else Strengths(), switches)
     scores = np.concatenate([study.scores for study in warped])
     mean, covariance = np.full(models, float(scores.mean())), None
@@ -142,9 +147,10 @@ def _work(observed: Sequence[Observed], models: int) -> float:
     return float((depth * models * (models + 0.5 * depth)).sum() + len(depth) * models**2)
 
 
-def _affordable(observed: list[Observed], models: int) -> list[Observed]:
-    """All studies, or every so manieth if a pass over all would cost too much."""
-    return observed[:: max(1, int(np.ceil(_work(observed, models) / PASS_BUDGET)))]
+def _affordable(observed: list[Observed], models: int, turn: int) -> list[Observed]:
+    """All studies; or, if a pass over all would cost too much, one of every so many."""
+    stride = min(len(observed), max(1, int(np.ceil(_work(observed, models) / PASS_BUDGET))))
+    return observed[turn % stride :: stride]
 
 
 def _sample(observed: Sequence[Observed]) -> tuple[Index, Batch]:

@@ -7,7 +7,7 @@ Learner       begun by every scheduler from a LearnedPrior; takes in scores, fit
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -86,9 +86,10 @@ class Learner:
             Observed(np.flatnonzero(~np.isnan(study)), study[~np.isnan(study)])
             for study in prior.history
         ]
-        self._served: dict[str, _Scores] = {}
+        self._served: dict[str, dict[int, float]] = {}
         self._count = 0
         self._next_fit = 1
+        self._fits = 0
         self._parameters: Parameters | None = None
         self._block: BlockPrior | None = None
         self.fit()
@@ -146,16 +147,26 @@ class Learner:
 
     def note(self, dataset: str, column: int, score: float) -> None:
         """Take in a score for a later fit."""
-        scores = self._served.setdefault(dataset, _Scores())
-        scores.models.append(column)
-        scores.values.append(score)
+        self._served.setdefault(dataset, {})[column] = score
         self._count += 1
+
+    def revise(self, dataset: str, column: int, score: float) -> None:
+        """Take in another value for what is known already, or is no score of its own."""
+        self._served.setdefault(dataset, {})[column] = score
+
+    def forget(self, dataset: str, column: int) -> None:
+        """Take back a score."""
+        self._served.get(dataset, {}).pop(column, None)
+
+    def scores(self, dataset: str) -> Mapping[int, float]:
+        """The scores of a dataset, by column, in the order in which they came."""
+        return self._served.get(dataset, {})
 
     def fit(self) -> None:
         """Believe what all scores so far say."""
         self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
         served = [
-            Observed(np.array(scores.models), np.array(scores.values))
+            Observed(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())))
             for scores in self._served.values()
         ]
         models = len(self._columns)
@@ -165,14 +176,10 @@ class Learner:
             _widened(self._prior.features, models),
             self._parameters,
             self._prior.switches,
+            self._fits,
         )
+        self._fits += 1
         self._block = None
-
-
-@dataclass(slots=True)
-class _Scores:
-    models: list[int] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
 
 
 def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
