@@ -1,6 +1,7 @@
 """Bentham shares a pool of devices among many model-selection studies.
 
 Scheduler                               ask what to run on a free device, tell what came of it
+LearnedPrior                            what is believed of scores, learned: the default
 SharedPrior, ProductPrior, JointPrior   what is believed of scores: three layouts of a Gaussian
 sample_prior, kernel_prior              priors estimated from past studies
 """
@@ -10,6 +11,7 @@ __version__ = "0.1.0"
 from bentham.core import (
     Decision,
     JointPrior,
+    LearnedPrior,
     ProductPrior,
     Scheduler,
     SharedPrior,
@@ -22,6 +24,7 @@ __all__ = [
     "BenthamError",
     "Decision",
     "JointPrior",
+    "LearnedPrior",
     "ProductPrior",
     "Scheduler",
     "SharedPrior",

@@ -36,7 +36,7 @@ from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
 # With every event, so many blocks more take what was learned last.
-RENEWALS = 32
+RENEWALS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,8 @@ class State:
         self.prior: Prior = prior
         self.cost_exponent = cost_exponent
         self._costs = CostModel(past_costs, correct_costs)
-        self._stale: deque[Block] = deque()  # blocks that do not believe the latest yet
+        self._rotation: deque[Block] = deque()  # all blocks, the longest not renewed first
+        self._due = 0  # so many of them do not believe the latest yet
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
         self.open_orders: list[int] = []  # studies with something left to try, ascending
@@ -100,8 +101,10 @@ class State:
         if not abs(event.time) <= LARGEST:
             raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
         touched = self._handlers[type(event)](event)
-        for _ in range(min(RENEWALS, len(self._stale))):
-            block = self._stale.popleft()
+        for _ in range(min(RENEWALS, self._due)):
+            self._due -= 1
+            self._rotation.rotate(-1)
+            block = self._rotation[-1]
             self._renew(block)
             touched.append(block)
         return touched
@@ -130,9 +133,9 @@ class State:
             block.cost[study.columns] = self._costs.expected(study.dataset, models, said)
 
     def _spread(self, learned: bool) -> None:
-        """Something new is to be believed by every block."""
+        """Something new is to be believed by every block; who has waited longest comes first."""
         if learned:
-            self._stale = deque(self._blocks.values())
+            self._due = len(self._rotation)
 
     def _study_added(self, event: StudyAdded) -> list[Block]:
         spec = event.study
@@ -147,6 +150,7 @@ class State:
         columns = self._columns_of(spec)
         if block is None:
             block = self._blocks[key] = Block(len(self._blocks), self.prior.block(key))
+            self._rotation.append(block)
         elif block.prior.size < self.prior.block(key).size:
             self._renew(block)
         study = _study_state(spec, self._next_order, block, columns)

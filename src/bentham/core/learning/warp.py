@@ -17,6 +17,8 @@ SHARES = (10.0, 3.0, 1.0, 1 / 3, 1 / 10, 1 / 30)
 # Fewer studies than this with two scores or more say too little.
 STUDIES = 3
 PASSES = 3
+# A spread that is this small against the scores is rounding.
+ALIKE = 1e-9
 FREEDOM = 4.0
 
 
@@ -27,7 +29,7 @@ def fit_warp(observed: Sequence[Observed], models: int) -> Warp:
         return Warp()
     known = batch.score[batch.live]
     top, spread = float(known.max()), float(known.std())
-    if spread <= 0.0:
+    if spread <= ALIKE * float(np.abs(known).max()):
         return Warp()
     options = [Warp(), *(Warp(top, _rounded(share * spread)) for share in SHARES)]
     # Of equals the first, which bends least.
