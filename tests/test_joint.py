@@ -29,7 +29,7 @@ def block_of(prior: BlockPrior, incumbent: float, weight: float = 1.0) -> Block:
 def test_marginal_gains_against_monte_carlo(seed: int, softness: float) -> None:
     rng = np.random.default_rng(seed)
     covariance = 0.2 * random_covariance(rng, 5)
-    mean = 0.3 * rng.normal(size=5) - 2.5  # well below the top: above it the warp goes straight
+    mean = 0.3 * rng.normal(size=5) - 2.5
     warp = Warp() if np.isinf(softness) else Warp(1.0, softness)
     prior = BlockPrior.of(
         mean, np.diag(covariance).copy(), np.arange(5), covariance.__getitem__, warp

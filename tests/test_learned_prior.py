@@ -1,6 +1,7 @@
 """A scheduler with a learned prior: replay, new models, degenerate data, and that it learns."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from bentham.core import Event, LearnedPrior, Scheduler, prior_from, recover, verify
 from bentham.core.events import TrialStarted
-from bentham.errors import IllegalEvent, InvalidPrior
+from bentham.errors import IllegalEvent, InvalidInput, InvalidPrior
 from bentham.sim import Disturbances, read_recording, write_recording
 from bentham.sim.experiment import Experiment, run_experiment
 from bentham.tables import load_table
@@ -141,6 +142,7 @@ def degenerate() -> dict[str, tuple[list[str], object, dict[tuple[str, str], flo
         "one model": (["m0"], [[0.3]] * 3, {k: v for k, v in plain.items() if k[1] == "m0"}),
         "huge scores": (names, None, {key: 1e49 * value for key, value in plain.items()}),
         "tiny scores": (names, None, {key: 1e-49 * value for key, value in plain.items()}),
+        "vanishing scores": (names, None, {key: 1e-200 * value for key, value in plain.items()}),
         "negative scores": (names, None, {key: -value for key, value in plain.items()}),
         "one study": (names, [[0.5] * 3], {k: v for k, v in plain.items() if k[0] == "s0"}),
         "an outlier": (names, [[0.5, 0.6, 0.7], [1e6, 0.5, 0.2], [0.4, 0.5, 0.6]], plain),
@@ -246,3 +248,55 @@ def test_the_example_of_the_package(tmp_path: Path) -> None:
     recover(again, events)
     assert again.decide("gpu-0") == scheduler.decide("gpu-0")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_nobody_lists_here_cannot_be_started() -> None:
+    scheduler = Scheduler()
+    scheduler.add_study("a", {"x": 1.0, "y": 1.0})
+    scheduler.add_study("b", {"z": 1.0})
+    scheduler.add_device(0)
+    decision = scheduler.decide(0)
+    assert decision is not None
+    with pytest.raises(IllegalEvent, match="cannot be run"):
+        scheduler.apply(TrialStarted(0.0, replace(decision, study="a", dataset="a", model="z")))
+
+
+def test_scores_far_from_zero() -> None:
+    rng = np.random.default_rng(5)
+    sigmas = []
+    for offset in (0.0, 1e6):
+        history = offset + 0.01 * rng.normal(size=(40, 3))
+        prior = LearnedPrior(["a", "b", "c"], history, switches={"warp": False})
+        scheduler = Scheduler(prior)
+        scheduler.add_study("s", dict.fromkeys("abc", 1.0))
+        sigmas.append(scheduler.beliefs("s")["a"].sigma)
+    assert sigmas == pytest.approx([0.01, 0.01], rel=0.5)
+
+
+def test_without_serving_history_is_all() -> None:
+    prior = LearnedPrior(["a", "b"], [[0.5, 0.6]] * 3, switches={"serving": False})
+    scheduler = Scheduler(prior)
+    for study in ("s", "t"):
+        scheduler.add_study(study, {"a": 1.0, "b": 1.0})
+    scheduler.add_device(0)
+    before = scheduler.beliefs("t")
+    decision = scheduler.ask(0)
+    assert decision is not None
+    scheduler.tell(decision.trial, 50.0)
+    assert scheduler.beliefs("t") == before
+
+
+def test_kinds_are_texts() -> None:
+    with pytest.raises(InvalidInput, match="name it by a text"):
+        Scheduler().add_device(0, kind=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 10.0])
+def test_extreme_costs_to_a_power(exponent: float) -> None:
+    scheduler = Scheduler(cost_exponent=exponent)
+    scheduler.add_study("s", {"a": 1e-50, "b": 1e50})
+    scheduler.add_device(0)
+    decision = scheduler.ask(0)
+    assert decision is not None
+    assert decision.value is not None
+    assert np.isfinite(decision.value)

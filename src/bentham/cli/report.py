@@ -81,31 +81,25 @@ def _number(value: float) -> str:
 
 
 def print_regret(result: Mapping[str, Any], seconds: float) -> None:
-    """One row per table, number of devices and variant, and the geometric means."""
+    """A table for every number of devices: one row per table and variant; then geometric means."""
     console = Console()
-    grid = Grid()
-    for name in ("table", "devices", "variant"):
-        grid.add_column(name, no_wrap=True, justify="right" if name == "devices" else "left")
-    for name in ("to paper", "to oracle", "0.03", "0.01"):
-        grid.add_column(name, justify="right", no_wrap=True)
-    last = None
-    for cell in result["cells"]:
-        place = (Path(cell["table"]).name, str(cell["devices"]))
-        if place != last and last is not None:
-            grid.add_section()
-        grid.add_row(*(("", "") if place == last else place), cell["variant"], *_ratios(cell))
-        last = place
-    grid.add_section()
-    for number, (name, means) in enumerate(result["geometric_mean"].items()):
-        empty = {"ratio": None}
-        columns = [means.get(key, empty) for key in _KEYS]
-        grid.add_row("" if number else "all", "", name, *(_ratio(value) for value in columns))
     runs = f"{result['repeat']} run{'s' if result['repeat'] > 1 else ''} each"
     console.print(f"Cumulative regret, {runs}, {seconds:,.0f} s", highlight=False)
-    console.print(grid)
+    places = dict.fromkeys((cell["table"], cell["devices"]) for cell in result["cells"])
+    for table, devices in places:
+        grid = _regret_grid(f"{Path(table).name}, {devices} device{'s' if devices > 1 else ''}")
+        for cell in result["cells"]:
+            if (cell["table"], cell["devices"]) == (table, devices):
+                grid.add_row(cell["variant"], *(_ratio(cell[key]) for key in _KEYS))
+        console.print(grid)
+    if len(places) > 1:
+        grid = _regret_grid("geometric mean")
+        for name, means in result["geometric_mean"].items():
+            grid.add_row(name, *(_ratio(means.get(key, {"ratio": None})) for key in _KEYS))
+        console.print(grid)
     console.print(
-        "[dim]geometric means with 95 % intervals; 0.03, 0.01: the time until the mean regret\n"
-        "fell to that, as a ratio to the paper's[/]",
+        "[dim]ratios of regret with 95 % intervals; 0.03, 0.01: of the time until the mean regret\n"
+        "fell to that, to the paper's[/]",
         highlight=False,
     )
 
@@ -113,13 +107,17 @@ def print_regret(result: Mapping[str, Any], seconds: float) -> None:
 _KEYS = ("to_paper", "to_oracle", "time_to_0.03_to_paper", "time_to_0.01_to_paper")
 
 
-def _ratios(cell: Mapping[str, Any]) -> list[str]:
-    return [_ratio(cell[key]) for key in _KEYS]
+def _regret_grid(title: str) -> Grid:
+    grid = Grid(title=title, title_justify="left")
+    grid.add_column("variant", no_wrap=True)
+    for name in ("to paper", "to oracle", "0.03", "0.01"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    return grid
 
 
 def _ratio(value: Mapping[str, Any]) -> str:
     if value["ratio"] is None:
         return "-"
     low, high = value.get("low"), value.get("high")
-    reach = "" if low is None or high is None else f" ±{(high - low) / 2:.2f}"
-    return f"{value['ratio']:.2f}{reach}"
+    reach = "" if low is None or high is None else f" ±{_number((high - low) / 2)}"
+    return f"{_number(value['ratio'])}{reach}"

@@ -31,6 +31,7 @@ from bentham.core.events import (
     TrialLost,
     TrialStarted,
 )
+from bentham.core.learning.prior import LearnedPrior
 from bentham.core.prior import Prior
 from bentham.core.problem import Arm, Study
 from bentham.core.state import State
@@ -59,8 +60,12 @@ class RunBounds:
     broken: tuple[str, ...]
 
 
-def bounds_of_run(prior: Prior, scores: Mapping[Arm, float], events: Iterable[Event]) -> RunBounds:
+def bounds_of_run(
+    prior: Prior | LearnedPrior, scores: Mapping[Arm, float], events: Iterable[Event]
+) -> RunBounds:
     """Go through a run's events again and evaluate both bounds; `scores` are the true ones."""
+    if isinstance(prior, LearnedPrior):
+        raise InvalidInput("the paper's bounds are for a prior that stays; give a fixed one")
     state = State(prior, WarmStart.parse("none"), attempts=1 << 30)
     studies: dict[str, Study] = {}
     broken: set[str] = set()

@@ -15,9 +15,10 @@ models may cost, each by fixed draws of its own; so devices that know nothing ye
 with the same, perhaps very long, model.
 
 What a study says of a cost is an estimate, too. Where costs are to be corrected, how good such
-estimates are is learned from the trials that ended: s^2 is the mean square of log duration less
-log estimate. An estimate and a prediction N(mu, v) make N((mu/v + e/s^2) / (1/v + 1/s^2), ...);
-estimates that have always been right are taken as they are.
+estimates are is learned from the trials that ended: b and s^2 are the mean and the variance of log
+duration less log estimate. An estimate e, moved by b (it may be in another unit), and a prediction
+N(mu, v) make N((mu/v + (e + b)/s^2) / (1/v + 1/s^2), ...); estimates that have always been right
+are taken as they are.
 
 A kind's offset is the average surprise on its devices, shrunk to nothing by one pseudo-trial. It
 multiplies all costs alike, and so does not change which arm is best for a device; it keeps a fast
@@ -37,6 +38,7 @@ from bentham.core.outlook import Outlook
 from bentham.core.posterior import Posterior
 from bentham.core.problem import LARGEST, SMALLEST_COST, Study
 from bentham.core.validation import Integers, Vector
+from bentham.errors import InvalidInput
 
 # Past costs, by dataset and model.
 PastCosts = Mapping[str, Mapping[str, float]]
@@ -62,7 +64,7 @@ class CostModel:
     """
 
     def __init__(self, past: PastCosts | None = None, correct: bool = False):
-        given = past or {}
+        given = _as_past(past or {})
         names = [name for costs in given.values() for name in costs]
         models = dict.fromkeys([ROWS, COLUMNS, *names])
         columns = {model: column for column, model in enumerate(models)}
@@ -78,7 +80,7 @@ class CostModel:
         self._sizes: dict[str, dict[str, float]] = {ROWS: {}, COLUMNS: {}}
         self._centre = {ROWS: 0.0, COLUMNS: 0.0}
         self._correct = correct
-        self._estimates, self._errors = 0, 0.0  # how many were tested, the sum of their squares
+        self._tested, self._bias, self._scatter = 0, 0.0, 0.0  # of estimates: Welford's sums
         self._running: dict[int, _Running] = {}
         self._kinds: dict[str, tuple[int, float]] = {}  # how many trials, the sum of surprises
 
@@ -86,12 +88,11 @@ class CostModel:
 
     def introduce(self, study: Study) -> None:
         """Take in what a study says of its dataset."""
-        if study.dataset not in self._order:
-            self._order[study.dataset] = len(self._order)
-            for name, size in ((ROWS, study.rows), (COLUMNS, study.columns)):
-                if size is not None:
-                    self._sizes[name][study.dataset] = math.log(size)
-                    self._place(name, study.dataset)
+        self._order.setdefault(study.dataset, len(self._order))
+        for name, size in ((ROWS, study.rows), (COLUMNS, study.columns)):
+            if size is not None and study.dataset not in self._sizes[name]:
+                self._sizes[name][study.dataset] = math.log(size)
+                self._place(name, study.dataset)
         if None in study.costs.values():
             self._begin()
 
@@ -101,7 +102,7 @@ class CostModel:
         """A trial begins; what it costs was said, or not (NaN)."""
         estimate = None if math.isnan(said) else math.log(said)
         expected = self._log(dataset, model)
-        self._running[trial] = _Running(dataset, model, kind, time, estimate, expected)
+        self._running[trial] = _Running(dataset, model, kind, time, estimate, expected, expected)
 
     def drop(self, trial: int) -> None:
         """A trial ended without a score: how long it would have taken is not known."""
@@ -116,35 +117,40 @@ class CostModel:
         Returns whether predictions for other datasets changed.
         """
         running = self._running.pop(trial)
-        changed = False
         duration = time - running.start
+        changed = False
         if duration > 0.0:  # else times are not reported
             log = _log(duration)
             self._trials, self._level = self._trials + 1, self._level + log
             if self._trials & (self._trials - 1) == 0:  # the level is known twice as well as before
                 self._place_all()
-            changed = self._test(log, running.estimate)
             trials, surprises = self._kinds.get(running.kind, (0, 0.0))
             if running.expected is not None:
                 self._kinds[running.kind] = trials + 1, surprises + log - running.expected
             # With one kind of device there is nothing to tell apart.
             offset = surprises / (trials + 1) if len(self._kinds) > 1 else 0.0
-            changed |= self._take(running.dataset, running.model, log - offset)
+            changed = self._test(log - offset, running.estimate)
+            self._note(running.dataset, running.model, log - offset)
         for other in self._running.values():
-            elapsed = time - other.start
-            if self._learner is not None and elapsed > 0.0:
-                assumed = -math.inf if other.expected is None else other.expected
-                if _log(elapsed) > assumed:
-                    other.expected, other.overdue = _log(2.0 * elapsed), True
-                    changed |= self._take(other.dataset, other.model, other.expected)
-        return changed
+            self._note_overdue(other, time)
+        return (self._learner is not None and self._learner.settle()) or changed
+
+    def _note_overdue(self, running: "_Running", time: float) -> None:
+        elapsed = time - running.start
+        if self._learner is None or elapsed <= 0.0:
+            return
+        if running.assumed is None:
+            running.assumed = self._log(running.dataset, running.model)
+        if running.assumed is not None and _log(elapsed) > running.assumed:
+            running.assumed, running.overdue = _log(2.0 * elapsed), True
+            self._note(running.dataset, running.model, running.assumed)
 
     # -- what is believed
 
     @property
     def doubts(self) -> bool:
         """Whether costs that were said are to be corrected."""
-        return self._correct and self._errors > 0.0
+        return self._correct and (abs(self._bias) > EXACT or self._scatter > 0.0)
 
     def expected(self, dataset: str, models: Sequence[str], said: Vector) -> Vector:
         """The expected costs of models on a dataset; `said` is NaN where nobody said it."""
@@ -163,8 +169,8 @@ class CostModel:
         costs: Vector = np.exp(np.clip(guess, _LOWEST, _HIGHEST))
         if not self.doubts:
             return np.where(np.isnan(said), costs, said)
-        error, variance = self._errors / self._estimates, np.maximum(sigma * sigma, 1e-12)
-        weighed = (np.log(said) * variance + mean * error) / (variance + error)
+        error, variance = self._scatter / self._tested, np.maximum(sigma * sigma, 1e-12)
+        weighed = ((np.log(said) + self._bias) * variance + mean * error) / (variance + error)
         left = 0.5 * variance * error / (variance + error)
         corrected: Vector = np.exp(np.clip(weighed + left, _LOWEST, _HIGHEST))
         return np.where(np.isnan(said), costs, corrected)
@@ -198,10 +204,12 @@ class CostModel:
         """Compare a log duration with what was said; returns whether doubts arise."""
         if estimate is None:
             return False
-        known = self.doubts
-        self._estimates += 1
-        if abs(log - estimate) > EXACT:
-            self._errors += (log - estimate) ** 2
+        known, error = self.doubts, log - estimate
+        self._tested += 1
+        step = error - self._bias
+        self._bias += step / self._tested
+        if abs(step) > EXACT:
+            self._scatter += step * (error - self._bias)
         if self.doubts and not known:
             self._begin()
             return True
@@ -214,12 +222,12 @@ class CostModel:
         self._learner.admit([model])
         return float(self._outlook(dataset).mean[self._learner.columns(dataset)[model]])
 
-    def _take(self, dataset: str, model: str, log: float) -> bool:
+    def _note(self, dataset: str, model: str, log: float) -> None:
         if self._learner is None:
             self._early.append((dataset, model, log))
-            return False
+            return
         self._learner.admit([model])
-        return self._learner.observe(dataset, self._learner.columns(dataset)[model], log)
+        self._learner.note(dataset, self._learner.columns(dataset)[model], log)
 
     def _outlook(self, dataset: str) -> Outlook:
         assert self._learner is not None
@@ -237,9 +245,22 @@ class _Running:
     kind: str
     start: float
     estimate: float | None  # what was said of its log cost
-    expected: float | None  # its log cost
+    expected: float | None  # its log cost, when it began
+    assumed: float | None  # the same, by now
     overdue: bool = False  # whether it ran for longer than was expected
 
 
 def _log(duration: float) -> float:
     return math.log(min(max(duration, SMALLEST_COST), LARGEST))
+
+
+def _as_past(past: PastCosts) -> PastCosts:
+    for dataset, costs in past.items():
+        for model, cost in costs.items():
+            number = isinstance(cost, int | float) and not isinstance(cost, bool)
+            if not number or not SMALLEST_COST <= cost <= LARGEST:
+                raise InvalidInput(
+                    f"the past cost of model {model!r} on {dataset!r} is {cost!r}; "
+                    f"a cost is a number from {SMALLEST_COST:g} to {LARGEST:g}"
+                )
+    return past

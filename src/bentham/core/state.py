@@ -32,6 +32,7 @@ from bentham.core.events import (
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
+from bentham.core.validation import Integers
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
@@ -123,14 +124,19 @@ class State:
         """Let a block believe what was learned last, of scores and of costs."""
         if self._learner is not None:
             block.adopt(self.prior.block(""))
-        for study in block.studies:
-            self._expect_costs(study)
+        self._expect_costs(block)
 
-    def _expect_costs(self, study: StudyState) -> None:
-        block, said = study.block, study.block.said[study.columns]
-        if self._costs.doubts or np.isnan(said).any():
-            models = [self.model_name(block, column) for column in study.columns]
-            block.cost[study.columns] = self._costs.expected(study.dataset, models, said)
+    def _expect_costs(self, block: Block) -> None:
+        """Predict what was not said, and correct what was, once for every dataset."""
+        listed: dict[str, list[Integers]] = {}
+        for study in block.studies:
+            listed.setdefault(study.dataset, []).append(study.columns)
+        for dataset, several in listed.items():
+            columns = several[0] if len(several) == 1 else np.unique(np.concatenate(several))
+            said = block.said[columns]
+            if self._costs.doubts or np.isnan(said).any():
+                models = [self.model_name(block, column) for column in columns]
+                block.cost[columns] = self._costs.expected(dataset, models, said)
 
     def _spread(self, learned: bool) -> None:
         """Something new is to be believed by every block; who has waited longest comes first."""
@@ -158,7 +164,7 @@ class State:
         self.studies[spec.name] = self.by_order[study.order] = study
         block.add(study)
         self._costs.introduce(spec)
-        self._expect_costs(study)
+        self._expect_costs(block)
         self._note_open([study])
         for pick in self._warm_start.picks(study):
             self.warm_queue.push(pick, study)
@@ -184,6 +190,10 @@ class State:
     def _device_added(self, event: DeviceAdded) -> list[Block]:
         if event.device in self.devices:
             raise IllegalEvent(f"device {event.device!r} is there already; add each device once")
+        if not isinstance(event.kind, str):
+            raise InvalidInput(
+                f"device {event.device!r}: the kind is {event.kind!r}; name it by a text"
+            )
         self.devices[event.device] = None
         self._kinds[event.device] = event.kind
         return []
@@ -212,6 +222,8 @@ class State:
         study = self.study(decision.study)
         block = study.block
         column = self.prior.columns(study.dataset).get(decision.model)
+        if column is not None and column >= block.prior.size:
+            column = None  # a model that came later, and that nobody lists here
         listing = [] if column is None else block.studies_listing(column)
         known = decision.dataset == study.dataset and study in listing
         if column is None or not known or not block.candidate[column]:
@@ -257,8 +269,7 @@ class State:
         if learned:
             self._renew(block)
         else:
-            for study in block.studies:
-                self._expect_costs(study)
+            self._expect_costs(block)
         return [block]
 
     def _trial_failed(self, event: TrialFailed) -> list[Block]:
@@ -317,9 +328,8 @@ def _refuse_other_costs(spec: Study, block: Block, columns: Mapping[str, int]) -
             continue
         said = block.said[column]
         if block.listers[column] and not np.isnan(said) and said != cost:
-            other = block.studies_listing(column)[0]
             raise InvalidInput(
                 f"study {spec.name!r} says that an arm of dataset {spec.dataset!r} costs "
-                f"{cost:g}, study {other.name!r} says {said:g}; "
+                f"{cost:g}, which is said to cost {said:g}; "
                 "one arm has one cost: make them agree"
             )

@@ -28,8 +28,12 @@ PASS_BUDGET, BUDGET = 8e7, 1.6e8
 FIRST_PASSES, PASSES = 12, 4
 # The strengths and the target are judged by so many studies, so many scores of each.
 SAMPLE, DEPTH = 48, 32
+# The warp is judged by all studies, so many scores of each.
+WARP_DEPTH = 64
 # The deviation is guessed to be this share of the scores' size; that is worth one score.
 GUESS = 0.1
+# A variance below this could not be divided by.
+SMALLEST_VARIANCE = 1e-280
 # Fewer studies than this cannot be told apart: the strengths stay at their defaults.
 STUDIES = 3
 # Degrees of freedom that make a t distribution a Gaussian.
@@ -78,8 +82,12 @@ def fit(
     known = [dataset for dataset in observed if len(dataset.models)]
     if not known:
         return None
-    warp = fit_warp(known, models) if switches.warp else Warp()
     known = _affordable(known, models, turn)
+    warp = (
+        fit_warp([_thinned(study, WARP_DEPTH) for study in known], models)
+        if switches.warp
+        else Warp()
+    )
     warped = [Observed(study.models, warp(study.scores)) for study in known]
     strengths = _shaped(before.strengths if before else Strengths(), switches)
     scores = np.concatenate([study.scores for study in warped])
@@ -135,10 +143,15 @@ def _shaped(strengths: Strengths, switches: Switches) -> Strengths:
 
 
 def _guess(observed: Sequence[Observed], warp: Warp) -> float:
-    """A variance to begin with, in warped units: a share of the scores' size, squared."""
+    """A variance to begin with, in warped units: a share of the scores' size, squared.
+
+    Scores may be large and far from zero alike: their own variance is the most it can be.
+    """
     scores = np.concatenate([study.scores for study in observed])
-    size = float(np.abs(scores).mean())
-    return float((GUESS * (size or 1.0) / float(warp.unit(float(np.median(scores))))) ** 2)
+    unit = float(warp.unit(float(np.median(scores))))
+    guess = (GUESS * (float(np.abs(scores).mean()) or 1.0) / unit) ** 2
+    variance = float(scores.var()) / unit**2
+    return max(min(guess, variance) if variance > 0.0 else guess, SMALLEST_VARIANCE)
 
 
 def _work(observed: Sequence[Observed], models: int) -> float:
@@ -156,12 +169,12 @@ def _affordable(observed: list[Observed], models: int, turn: int) -> list[Observ
 def _sample(observed: Sequence[Observed]) -> tuple[Index, Batch]:
     """The places of the studies of which most was observed; of each, scores spread over its run."""
     deepest = sorted(range(len(observed)), key=lambda place: -len(observed[place].models))[:SAMPLE]
-    return np.array(deepest), pack([_thinned(observed[place]) for place in deepest])
+    return np.array(deepest), pack([_thinned(observed[place], DEPTH) for place in deepest])
 
 
-def _thinned(study: Observed) -> Observed:
+def _thinned(study: Observed, depth: int) -> Observed:
     count = len(study.models)
-    if count <= DEPTH:
+    if count <= depth:
         return study
-    places = (np.arange(DEPTH) * count) // DEPTH
+    places = (np.arange(depth) * count) // depth
     return Observed(study.models[places], study.scores[places])

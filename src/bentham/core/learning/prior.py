@@ -18,7 +18,7 @@ from bentham.core.learning.fit import Parameters, Switches, extended, fit
 from bentham.core.learning.target import Features
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import LARGEST
-from bentham.core.validation import Matrix, as_array, as_numbers, unique_names
+from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique_names
 from bentham.errors import InvalidPrior
 
 # The next fit comes when there are this many times the scores of the last.
@@ -140,7 +140,12 @@ class Learner:
     def observe(self, dataset: str, column: int, score: float) -> bool:
         """Take in a score; returns whether there is something new to believe."""
         self.note(dataset, column, score)
-        if self._count < self._next_fit or not (self._prior.switches.serving or self._count == 1):
+        return self.settle()
+
+    def settle(self) -> bool:
+        """Fit if it is time to; returns whether there is something new to believe."""
+        learning = self._prior.switches.serving or self._parameters is None
+        if self._count < self._next_fit or not learning:
             return False
         self.fit()
         return True
@@ -184,9 +189,8 @@ class Learner:
 
 def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
     if parameters is None:  # nothing is known: every arm is as good as any other
-        matrix = np.eye(models)
         return BlockPrior.of(
-            np.zeros(models), np.ones(models), np.arange(models), matrix.__getitem__
+            np.zeros(models), np.ones(models), np.arange(models), lambda row: _unit(models, row)
         )
     covariance, strengths = parameters.covariance, parameters.strengths
     return BlockPrior.of(
@@ -198,6 +202,12 @@ def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
         strengths.freedom,
         strengths.tail,
     )
+
+
+def _unit(models: int, row: int) -> Vector:
+    unit = np.zeros(models)
+    unit[row] = 1.0
+    return unit
 
 
 def _widened(features: Features | None, models: int) -> Features | None:
@@ -234,6 +244,8 @@ def _as_features(
     given = as_array(features, "features", "model and feature")
     given = given[:, np.newaxis] if given.ndim == 1 else given
     width = given.shape[1] if given.ndim == 2 else 1
+    if not models or not width:
+        raise InvalidPrior("features describe models: name the models, and give each a feature")
     values = as_numbers(given, (len(models), width), "features", "model and feature")
     group = tuple(range(width)) if groups is None else tuple(groups)
     if len(group) != width or sorted(set(group)) != list(range(len(set(group)))):

@@ -16,6 +16,8 @@ from bentham.core.validation import Vector
 # smaller is better, so that ties go to the lowest study, then the lowest model.
 Entry = tuple[float, int, int, int]
 
+_FARTHEST = 500.0
+
 
 class HighestRate:
     """Ranks every arm that may be run by `gains` per cost."""
@@ -51,7 +53,10 @@ class HighestRate:
 
     def _look(self, state: State, block: Block) -> list[Entry]:
         exponent = state.cost_exponent
-        costs = block.cost if exponent == 1.0 else block.cost**exponent
+        # Powers of extreme costs are kept within what can be divided by.
+        costs = block.cost
+        if exponent != 1.0:
+            costs = np.exp(np.clip(exponent * np.log(costs), -_FARTHEST, _FARTHEST))
         return _entries(block, self.gains(state, block), costs)
 
 

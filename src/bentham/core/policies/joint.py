@@ -77,13 +77,14 @@ def _rows(block: Block, running: Integers) -> Matrix:
 
 @functools.lru_cache(maxsize=256)
 def draws(count: int, dimensions: int) -> Matrix:
-    """Standard normal points, well spread: multiples of the roots of primes, modulo one."""
+    """An even number of standard normal points: multiples of the roots of primes, modulo one."""
     steps = np.sqrt(np.array(_primes(dimensions), dtype=np.float64)) % 1.0
-    points = (np.arange(1, count + 1)[:, np.newaxis] * steps + 0.5) % 1.0
+    points = (np.arange(1, count // 2 + 1)[:, np.newaxis] * steps + 0.5) % 1.0
     # The middle of 2^20 equal cells: no point at 0 or 1, where the normal is infinite.
     cells = np.floor(points * 2**20)
     normal: Matrix = ndtri((cells + 0.5) / 2**20)
-    return normal
+    # Each with its opposite beside it, so that any even number of them is centred.
+    return np.stack([normal, -normal], axis=1).reshape(-1, dimensions)
 
 
 def _primes(count: int) -> list[int]:
