@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types unit bench docs lock clean help
+.PHONY: demo test lint types unit bench regret docs lock clean help
 
 help: ## What can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
@@ -23,7 +23,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 demo: $(INSTALLED) ## Compare the policies on a bundled table of real scores; writes demo.png
 	@$(BIN)/bentham simulate oboe:8 --devices 4 --repeat 3 \
-	  --policy mdmt --policy round-robin --policy random --policy oracle --plot demo.png
+	  --policy joint --policy mdmt --policy round-robin --policy oracle --plot demo.png
 
 test: lint types unit ## Style, types and all tests
 
@@ -37,9 +37,13 @@ types: $(INSTALLED)
 unit: $(INSTALLED)
 	@$(BIN)/pytest -n auto
 
-bench: $(INSTALLED) ## Decision time at 100 x 100 and at 10,000 x 100, as JSON
+bench: $(INSTALLED) ## Decision time, without and with learning, as JSON
 	@$(BIN)/bentham bench decisions --studies 100 --models 100 --json
 	@$(BIN)/bentham bench decisions --studies 10000 --models 100 --observations 100000 --json
+	@$(BIN)/bentham bench decisions --studies 1000 --models 100 --learned --json
+
+regret: $(INSTALLED) ## Regret against the paper's configuration and an oracle (a quarter of an hour)
+	@$(BIN)/bentham bench regret --devices 1,8 --repeat 5
 
 docs: $(INSTALLED) ## Make docs/reference.md from the code
 	@$(BIN)/python tools/make_reference.py

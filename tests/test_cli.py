@@ -225,6 +225,14 @@ def test_bench_decisions(bentham: Bentham) -> None:
     assert 0.0 < result["p50_us"] <= result["p99_us"] <= result["max_us"]
     assert result["peak_memory_mib"] > 1.0
     assert bentham("bench", "decisions", "--studies", "x").code == 2
+    done = subprocess.run(
+        [sys.executable, "-c", command, *arguments, "--learned"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    result = json.loads(done.stdout)
+    assert (result["prior"], result["observations"]) == ("learned", 300)
 
 
 def test_version_and_help(bentham: Bentham) -> None:

@@ -300,3 +300,45 @@ def test_extreme_costs_to_a_power(exponent: float) -> None:
     assert decision is not None
     assert decision.value is not None
     assert np.isfinite(decision.value)
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=25)
+def test_whatever_happens_recovery_comes_to_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    events: list[Event] = []
+    live = Scheduler(record=events.append)
+    clock, running = 0.0, list[int]()
+    for step in range(120):
+        clock += float(rng.exponential())
+        idle = [device for device, trial in live.devices.items() if trial is None]
+        action = rng.random()
+        if action < 0.12 or not live.studies:
+            names = [f"m{m}" for m in rng.permutation(4 + step // 30)[:3]]
+            costs = {name: None if rng.random() < 0.3 else 2.0 for name in names}
+            rows = int(rng.integers(1, 1000)) if rng.random() < 0.5 else None
+            # A dataset of its own in most cases: else given costs would have to agree.
+            live.add_study(f"s{step}", costs, rows=rows, dataset=f"d{step // 20}", time=clock)
+        elif action < 0.15:
+            live.remove_study(str(rng.choice(live.studies)), time=clock)
+        elif action < 0.25 or not live.devices:
+            live.add_device(step, kind=str(rng.choice(["a", "b"])), time=clock)
+        elif action < 0.6 and idle:
+            decision = live.ask(idle[0], time=clock)
+            running += [] if decision is None else [decision.trial]
+        elif running:
+            trial = running.pop(int(rng.integers(len(running))))
+            if action < 0.9:
+                live.tell(trial, float(rng.normal(0.5, 0.2)), time=clock)
+            elif action < 0.95:
+                live.fail(trial, time=clock)
+            else:
+                live.lose(trial, time=clock)
+    recovered = Scheduler()
+    recover(recovered, events)
+    live.add_device("last", time=clock)
+    recovered.add_device("last", time=clock)
+    assert live.decide("last") == recovered.decide("last")
+    for study in live.studies:
+        assert live.beliefs(study) == recovered.beliefs(study)
+    assert verify(Scheduler(), events[:-1]) == []

@@ -214,3 +214,27 @@ def test_split_draws_complete_studies_by_the_seed() -> None:
         table.only([*range(30), 3]).split(30, 0)
     with pytest.raises(InvalidInput, match="none would be left"):
         table.split(30, 0)
+
+
+def test_sizes_of_datasets(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    path.write_text(
+        "study,model,score,cost,rows,columns\na,x,1,1,150,4\na,y,1,1,,\nb,x,1,1,,\nb,y,1,1,9,9\n"
+    )
+    table = read_table(path)
+    assert table.sizes == ((150, 4), (0, 0))
+    first, second = table.only([0, 1]).specs()
+    assert (first.rows, first.columns, second.rows, second.columns) == (150, 4, None, None)
+    for bad in ("0", "1.5", "-3", "many", "1e99"):
+        path.write_text(f"study,model,score,cost,rows\na,x,1,1,{bad}\n")
+        with pytest.raises(InvalidTable, match=r"row 2: the rows"):
+            read_table(path)
+
+
+def test_the_synthetic_table_knows_sizes() -> None:
+    table = load_table("synthetic")
+    rows = np.array([size[0] for size in table.sizes])
+    ratio = table.costs[:, 0] / rows  # cost is size times complexity
+    assert ratio == pytest.approx(np.full(50, ratio[0]), rel=2e-3)
+    assert load_table("synthetic:3").sizes
+    assert not load_table("oboe:4").sizes
