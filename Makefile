@@ -23,7 +23,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 demo: $(INSTALLED) ## Compare the policies on a bundled table of real scores; writes demo.png
 	@$(BIN)/bentham simulate oboe:8 --devices 4 --repeat 3 \
-	  --policy joint --policy mdmt --policy round-robin --policy oracle --plot demo.png
+	  --paper --policy joint --policy oracle --plot demo.png
 
 test: lint types unit ## Style, types and all tests
 

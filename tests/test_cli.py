@@ -260,3 +260,15 @@ def test_a_terminal_without_the_signs(small: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert b"joint" in done.stdout
+
+
+def test_beside_the_paper(bentham: Bentham, small: Path) -> None:
+    done = bentham("simulate", small, "--paper", "--json")
+    ours, theirs = json.loads(done.out)
+    assert (ours["policy"], theirs["policy"]) == ("joint", "paper")
+    assert (theirs["prior"], theirs["warm_start"]) == ("sample", "fastest:2")
+    alone = json.loads(
+        bentham("simulate", small, "--policy", "mdmt", "--prior", "sample", "--json").out
+    )
+    assert alone["trials"] == theirs["trials"]
+    assert ours["history"] == theirs["history"]

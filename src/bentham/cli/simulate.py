@@ -4,7 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +22,7 @@ from bentham.sim.experiment import COSTS, DEFAULT_HOLDOUT, Experiment, Outcome, 
 from bentham.tables import load_table, read_features
 
 SCHEDULER, PRIOR, RUNS, OUTPUT = "Scheduler", "Prior", "Runs", "Output"
+PAPER = "paper"
 PIECES = tuple(piece.name for piece in fields(Switches))
 PolicyName = StrEnum("PolicyName", {name: name for name in POLICY_NAMES})  # type: ignore[misc]
 
@@ -48,6 +49,14 @@ def simulate(
             rich_help_panel=SCHEDULER,
         ),
     ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper",
+            help="Run the paper's configuration, too: policy mdmt, prior sample, fastest:2.",
+            rich_help_panel=SCHEDULER,
+        ),
+    ] = False,
     devices: Annotated[
         int,
         typer.Option(
@@ -245,12 +254,12 @@ def simulate(
 
     Some studies set the prior, the others are served, as in the paper. For example:
 
-    [bold]bentham simulate oboe:8 --policy mdmt --policy round-robin --plot a.png[/]
+    [bold]bentham simulate oboe:8 --paper --policy joint --policy oracle --plot a.png[/]
     """
     if history is not None and holdout is not None:
         raise InvalidInput("--history and --holdout exclude each other; give one of them")
     policies = [str(name) for name in dict.fromkeys(policy)] if policy else [None]
-    if events is not None and len(policies) * repeat > 1:
+    if events is not None and (len(policies) * repeat > 1 or paper):
         raise InvalidInput("--events records one run; give one policy and --repeat 1")
     if features is not None and not prior.startswith(("kernel", "learned")):
         raise InvalidInput("--features goes with --prior learned or kernel; add one of them")
@@ -292,7 +301,13 @@ def simulate(
         disturbances=Disturbances(fail, lose, repair, cost_error),
     )
     _warn_of_floor(experiment)
-    outcomes = _run_all(experiment, policies, [seed + turn for turn in range(repeat)])
+    runs = [(experiment, name) for name in policies]
+    if paper:
+        theirs = replace(
+            experiment, prior="sample", switched_off=(), features=None, warm_start=None
+        )
+        runs.append((theirs, PAPER))
+    outcomes = _run_all(runs, [seed + turn for turn in range(repeat)])
     if as_json:
         summaries = [outcome.summary() for outcome in outcomes]
         print(json.dumps(summaries[0] if len(summaries) == 1 else summaries, allow_nan=False))
@@ -317,17 +332,17 @@ def _check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
             raise InvalidInput(f"{path} is read by this command; write to another file")
 
 
-def _run_all(
-    experiment: Experiment, policies: Sequence[str | None], seeds: list[int]
-) -> list[Outcome]:
-    _, served = experiment.split(seeds[0])
+def _run_all(runs: list[tuple[Experiment, str | None]], seeds: list[int]) -> list[Outcome]:
+    _, served = runs[0][0].split(seeds[0])
     arms = int(np.isfinite(served.scores).sum())
     outcomes = []
-    with progress_bar(arms * len(policies) * len(seeds)) as bar:
-        for name in policies:
+    with progress_bar(arms * len(runs) * len(seeds)) as bar:
+        for experiment, name in runs:
             for seed in seeds:
                 bar.describe(f"{name or experiment.prior}, seed {seed}")
-                outcomes.append(run_experiment(experiment, name, seed, lambda _: bar.advance()))
+                policy = "mdmt" if name == PAPER else name
+                outcome = run_experiment(experiment, policy, seed, lambda _: bar.advance())
+                outcomes.append(replace(outcome, policy=name or outcome.policy))
     return outcomes
 
 

@@ -22,7 +22,7 @@ from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique
 from bentham.errors import InvalidPrior
 
 # The next fit comes when there are this many times the scores of the last.
-GROWTH = 1.1
+GROWTH = 1.05
 
 
 class LearnedPrior:
