@@ -93,6 +93,8 @@ def test_the_command(bentham: Bentham, small: Path) -> None:
         (["--devices", "1;8"], "write numbers from 1"),
         (["--variants", "luck"], "unknown variant 'luck'"),
         (["--tables", "nowhere"], "there is no table 'nowhere'"),
+        (["--tables", ","], "--tables is empty"),
+        (["--tables", "oboe:3", "--variants", "told,alone"], "none of told, alone can be run"),
     ],
 )
 def test_what_makes_no_sense(bentham: Bentham, arguments: list[str], words: str) -> None:
@@ -105,3 +107,27 @@ def test_what_makes_no_sense(bentham: Bentham, arguments: list[str], words: str)
 def test_unknown_variants_are_refused() -> None:
     with pytest.raises(InvalidInput, match="choose from paper"):
         bench_regret(variants=["luck"])
+
+
+def test_scores_below_zero_have_regret_above_it(bentham: Bentham, tmp_path: Path) -> None:
+    path = tmp_path / "negative.csv"
+    rng = np.random.default_rng(0)
+    rows = [f"s{i},{m},{-rng.uniform(3, 900)},1" for i in range(12) for m in "xyz"]
+    path.write_text("\n".join(["study,model,score,cost", *rows]))
+    done = bentham("bench", "regret", "--tables", path, "--repeat", 1, "--devices", 2, "--json")
+    assert (done.code, done.err) == (0, "")
+    result = json.loads(done.out)
+    assert all(cell["regret"] > 0.0 for cell in result["cells"])
+    assert result["skipped"] == [{"table": str(path), "variant": "alone", "needs": "features"}]
+
+
+@pytest.mark.parametrize("studies", [1, 2])
+def test_tables_that_are_too_small(bentham: Bentham, tmp_path: Path, studies: int) -> None:
+    path = tmp_path / "small.csv"
+    path.write_text("study,model,score,cost\n" + "".join(f"s{i},x,1,1\n" for i in range(studies)))
+    done = bentham("bench", "regret", "--tables", path)
+    assert done.code == 2
+    assert f"{path} has {studies} studies" in done.err
+    done = bentham("simulate", path, "--holdout", 0, "--paper")
+    assert done.code == 2
+    assert "the paper's prior needs at least 2 historical studies" in done.err

@@ -212,3 +212,5 @@ def test_a_trial_just_begun_is_not_overdue() -> None:
 def test_past_costs_that_are_none(cost: object) -> None:
     with pytest.raises(InvalidInput, match="the past cost of model 'm' on 'd'"):
         CostModel({"d": {"m": cost}})  # type: ignore[dict-item]
+    with pytest.raises(InvalidInput, match="map each dataset"):
+        CostModel({"m": 3.0})  # type: ignore[dict-item]

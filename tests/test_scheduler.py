@@ -255,6 +255,10 @@ def test_every_event_is_recorded_in_order_and_refusals_are_not() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(InvalidInput, match="unknown policy 'best'; choose one of joint, mdmt"):
         Scheduler(prior(), "best")
+    with pytest.raises(InvalidInput, match="pass a prior, or none"):
+        Scheduler("learned")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="the cost exponent is 1"):
+        Scheduler(prior(), cost_exponent="1")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="attempts"):
         Scheduler(prior(), attempts=0)
     with pytest.raises(InvalidInput, match="seed"):

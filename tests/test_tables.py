@@ -136,7 +136,15 @@ def test_a_history_that_lacks_a_model(tmp_path: Path) -> None:
 
 def test_features(tmp_path: Path) -> None:
     path = written(tmp_path, "model,depth,rate\ny,3,0.1\nx,1,0.5\n")
-    assert read_features(path, ["x", "y"]).tolist() == [[1.0, 0.5], [3.0, 0.1]]
+    features = read_features(path, ["x", "y"])
+    assert features.values.tolist() == [[1.0, 0.5], [3.0, 0.1]]
+    assert features.groups == (0, 1)
+    family = written(tmp_path, "model,family,depth\nx,tree,1\ny,line,2\nz,tree,3\n")
+    features = read_features(family, ["x", "y", "z"])
+    assert features.values.tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
+    assert features.groups == (0, 1, 1)
+    only = read_features(written(tmp_path, "model,family\nx,tree\n"), ["x"])
+    assert (only.values.tolist(), only.groups) == ([[1.0]], (0,))
     with pytest.raises(InvalidTable, match="model 'z' is missing; add a row"):
         read_features(path, ["z"])
     with pytest.raises(InvalidTable, match="row 3: the depth is 'deep', not a number"):

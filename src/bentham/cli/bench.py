@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -94,13 +95,14 @@ def regret(
 ) -> None:
     """Compare the regret of policies and priors under the paper's protocol.
 
-    In every run 8 studies set the prior and the others are served, by all variants alike. Shown
-    are ratios to the paper's configuration and to an oracle, with 95 % intervals. For example:
+    In every run up to 8 studies set the prior, the others are served, by all variants alike.
+
+    Shown are ratios to the paper's configuration and to an oracle. For example:
 
     [bold]bentham bench regret --tables oboe:8 --devices 1,8 --repeat 10[/]
     """
-    names = _listed(tables) or list(DEFAULT_TABLES)
-    compared = _listed(variants) or list(DEFAULT_VARIANTS)
+    names = _listed("--tables", tables, DEFAULT_TABLES)
+    compared = _listed("--variants", variants, DEFAULT_VARIANTS)
     compared = list(VARIANTS) if compared == ["all"] else compared
     counts = _counts(devices)
     began = time.monotonic()
@@ -114,8 +116,13 @@ def regret(
         print_regret(result, time.monotonic() - began)
 
 
-def _listed(values: list[str] | None) -> list[str]:
-    return [name for value in values or [] for name in value.split(",") if name]
+def _listed(option: str, values: list[str] | None, default: Sequence[str]) -> list[str]:
+    if values is None:
+        return list(default)
+    names = [name for value in values for name in value.split(",") if name]
+    if not names:
+        raise InvalidInput(f"{option} is empty; name at least one, as in {default[0]}")
+    return names
 
 
 def _counts(text: str) -> list[int]:

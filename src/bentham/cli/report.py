@@ -97,9 +97,12 @@ def print_regret(result: Mapping[str, Any], seconds: float) -> None:
         for name, means in result["geometric_mean"].items():
             grid.add_row(name, *(_ratio(means.get(key, {"ratio": None})) for key in _KEYS))
         console.print(grid)
+    for left in result["skipped"]:
+        name = Path(left["table"]).name
+        console.print(f"{left['variant']} needs {left['needs']}: not run on {name}", style="dim")
     console.print(
-        "[dim]ratios of regret with 95 % intervals; 0.03, 0.01: of the time until the mean regret\n"
-        "fell to that, to the paper's[/]",
+        "[dim]regret as a ratio, with 95 % intervals; 0.03, 0.01: the time until the mean\n"
+        "regret fell to that, as a ratio to the paper's[/]",
         highlight=False,
     )
 

@@ -3,7 +3,6 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from bentham.cli.files import check_writable
 from bentham.cli.progress import progress_bar
 from bentham.cli.report import print_comparison
 from bentham.core import DEFAULT_JITTER
@@ -150,8 +150,8 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A CSV with the column model and numeric columns, for the priors learned and "
-            "kernel.",
+            help="A CSV with the column model, numeric columns and, if models belong to families, "
+            "a column family; for the priors learned and kernel.",
             rich_help_panel=PRIOR,
         ),
     ] = None,
@@ -276,12 +276,12 @@ def simulate(
     if repair and not lose:
         raise InvalidInput("--repair is for devices that died; give --lose too")
     if events is not None:
-        _check_writable(events, inputs=[table, history, features, prior])
+        check_writable(events, inputs=[table, history, features, prior])
     if plot is not None:
         from bentham import plots  # matplotlib is slow to import: only for a plot
 
         plots.check_format(plot)
-        _check_writable(plot, inputs=[table, history, features, prior])
+        check_writable(plot, inputs=[table, history, features, prior])
     served = load_table(table)
     experiment = Experiment(
         table=served,
@@ -304,8 +304,19 @@ def simulate(
     runs = [(experiment, name) for name in policies]
     if paper:
         theirs = replace(
-            experiment, prior="sample", switched_off=(), features=None, warm_start=None
+            experiment,
+            prior="sample",
+            switched_off=(),
+            features=None,
+            warm_start=None,
+            costs="given",
+            cost_exponent=1.0,
         )
+        if len(theirs.split(seed)[0].studies) < 2:
+            raise InvalidInput(
+                "the paper's prior needs at least 2 historical studies; hold out 2 or more, give "
+                "--history, or drop --paper"
+            )
         runs.append((theirs, PAPER))
     outcomes = _run_all(runs, [seed + turn for turn in range(repeat)])
     if as_json:
@@ -319,17 +330,6 @@ def simulate(
         plots.draw_regret(outcomes, plot)
         if not as_json:
             print(f"Regret over time: {plot}")
-
-
-def _check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
-    """Refuse before anything is run what could not be written after it."""
-    if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; name a file in it")
-    if not path.absolute().parent.is_dir():
-        raise InvalidInput(f"{path}: there is no folder {path.parent}; make it first")
-    for name in inputs:
-        if name is not None and path.exists() and Path(name).exists() and path.samefile(name):
-            raise InvalidInput(f"{path} is read by this command; write to another file")
 
 
 def _run_all(runs: list[tuple[Experiment, str | None]], seeds: list[int]) -> list[Outcome]:

@@ -256,6 +256,10 @@ def _log(duration: float) -> float:
 
 def _as_past(past: PastCosts) -> PastCosts:
     for dataset, costs in past.items():
+        if not isinstance(costs, Mapping):
+            raise InvalidInput(
+                f"the past costs of {dataset!r} are {costs!r}; map each dataset to costs by model"
+            )
         for model, cost in costs.items():
             number = isinstance(cost, int | float) and not isinstance(cost, bool)
             if not number or not SMALLEST_COST <= cost <= LARGEST:

@@ -98,10 +98,15 @@ class Scheduler:
             raise InvalidInput(f"attempts is {attempts}; an arm needs at least one")
         if seed < 0:
             raise InvalidInput(f"the seed is {seed}; it must be zero or above")
-        if not 0.0 <= cost_exponent <= LARGEST_EXPONENT:
+        number = isinstance(cost_exponent, int | float)
+        if not number or not 0.0 <= cost_exponent <= LARGEST_EXPONENT:
             raise InvalidInput(
                 f"the cost exponent is {cost_exponent}; it is a number from 0 (cost does not "
                 f"count) over 1 (the paper's) to {LARGEST_EXPONENT:g}"
+            )
+        if isinstance(prior, str):
+            raise InvalidInput(
+                f"the prior is the text {prior!r}; pass a prior, or none to learn one"
             )
         given = LearnedPrior() if prior is None else prior
         defaults = defaults_of(given)

@@ -110,10 +110,23 @@ def bench_regret(
 
     `expect` is told how many runs there will be, `progress` of each that has ended.
     """
+    variants = list(dict.fromkeys(variants))
     for name in variants:
         if name not in VARIANTS:
             raise InvalidInput(f"unknown variant {name!r}; choose from {', '.join(VARIANTS)}")
     loaded = {name: load_table(name) for name in dict.fromkeys(tables)}
+    for table in loaded.values():
+        _refuse_small(table)
+    skipped = [
+        {"table": name, "variant": variant, "needs": VARIANTS[variant].needs}
+        for name, variant in itertools.product(loaded, variants)
+        if not _possible(loaded[name], VARIANTS[variant])
+    ]
+    if len(skipped) == len(loaded) * len(variants):
+        raise InvalidInput(
+            f"none of {', '.join(variants)} can be run: they need {skipped[0]['needs']}, which "
+            f"{', '.join(loaded)} lacks; name other variants, or the table synthetic"
+        )
     cells = [
         Cell(table, count, variant, seed + turn)
         for table, count, variant, turn in itertools.product(
@@ -137,6 +150,7 @@ def bench_regret(
         "seed": seed,
         "holdout": DEFAULT_HOLDOUT,
         "variants": {name: VARIANTS[name].help for name in variants},
+        "skipped": skipped,
         "cells": results,
         "geometric_mean": _overall(results, variants),
     }
@@ -145,6 +159,22 @@ def bench_regret(
 def plan(variants: Sequence[str]) -> list[str]:
     """The variants to run: those asked for, and those that all are compared with."""
     return list(dict.fromkeys(["paper", "oracle", *variants]))
+
+
+def _refuse_small(table: Table) -> None:
+    """The paper's configuration needs complete studies for its prior, and some left to serve."""
+    complete = int(np.isfinite(table.scores).all(axis=1).sum())
+    holdout = _holdout(table)
+    if holdout < 2 or complete < holdout:
+        raise InvalidInput(
+            f"{table.name} has {len(table.studies)} studies, {complete} of which list every model; "
+            f"this benchmark needs 3 studies or more, and up to {DEFAULT_HOLDOUT} complete ones "
+            "for the history: add studies, or leave out models that few of them list"
+        )
+
+
+def _holdout(table: Table) -> int:
+    return min(DEFAULT_HOLDOUT, len(table.studies) - 1)
 
 
 def _possible(table: Table, variant: Variant) -> bool:
@@ -167,11 +197,15 @@ def _run_cell(cell: Cell) -> tuple[Cell, Measured]:
 def run_cell(table: Table, cell: Cell) -> Measured:
     """One run."""
     variant = VARIANTS[cell.variant]
-    history, served = table.split(min(DEFAULT_HOLDOUT, len(table.studies) - 1), cell.seed)
+    history, served = table.split(_holdout(table), cell.seed)
     if not variant.features:
         served = replace(served, features=None)
     told = history if variant.history else history.only([])
-    experiment = Experiment(table=served, history=told, devices=cell.devices, **variant.settings)
+    # Where scores go below zero, studies start from the lowest of them: regret is not negative.
+    floor = min(0.0, float(np.nanmin(table.scores)))
+    experiment = Experiment(
+        table=served, history=told, devices=cell.devices, floor=floor, **variant.settings
+    )
     prior: Prior | LearnedPrior = experiment.make_prior(told)
     policy: str | PolicyMaker | None = variant.policy
     warm_start = experiment.warm_start
@@ -259,7 +293,7 @@ def _summary(
 
 def _logs(pairs: Iterable[tuple[float | None, float | None]]) -> list[float]:
     """Logarithms of ratios, where both were reached and neither is zero."""
-    return [math.log(one / other) for one, other in pairs if one and other]
+    return [math.log(one / other) for one, other in pairs if one and other and one / other > 0.0]
 
 
 def interval(logs: Sequence[float]) -> dict[str, float | int | None]:

@@ -19,11 +19,10 @@ from bentham.core import (
 )
 from bentham.core.learning.fit import Switches
 from bentham.core.problem import LARGEST
-from bentham.core.validation import Matrix
 from bentham.errors import InvalidInput, InvalidPrior
 from bentham.sim.recording import Recording
 from bentham.sim.simulator import ORACLE, Disturbances, Run, simulate
-from bentham.tables import Table, complete_history, history_scores
+from bentham.tables import ModelFeatures, Table, complete_history, history_scores
 
 LEVELS = (0.1, 0.03, 0.01)
 DEFAULT_HOLDOUT = 8
@@ -47,7 +46,7 @@ class Experiment:
     prior: str = "learned"
     switched_off: tuple[str, ...] = ()
     jitter: float = DEFAULT_JITTER
-    features: Matrix | None = None
+    features: ModelFeatures | None = None
     length_scale: float | None = None
     devices: int = 4
     warm_start: str | None = None
@@ -97,18 +96,18 @@ class Experiment:
         """The prior that a history gives."""
         models = self.table.models
         if self.prior == "learned":
-            features = self.table.features if self.features is None else self.features
             return LearnedPrior(
                 models,
                 history_scores(history, models) if history.studies else None,
-                features,
+                self.table.features if self.features is None else self.features.values,
+                None if self.features is None else self.features.groups,
                 switches=dict.fromkeys(self.switched_off, False),
             )
         if self.prior == "sample":
             return sample_prior(models, complete_history(history, models), self.jitter)
         name, _, kernel = self.prior.partition(":")
         if name == "kernel":
-            features = self.table.features if self.features is None else self.features
+            features = self.table.features if self.features is None else self.features.values
             if features is None:
                 raise InvalidInput(
                     f"the kernel prior needs features of the models of {self.table.name}; "

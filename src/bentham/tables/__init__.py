@@ -1,12 +1,19 @@
 """Tables of scores and costs: bundled ones, and any CSV file."""
 
 from bentham.tables.bundled import BUNDLED, load_table
-from bentham.tables.reader import complete_history, history_scores, read_features, read_table
+from bentham.tables.reader import (
+    ModelFeatures,
+    complete_history,
+    history_scores,
+    read_features,
+    read_table,
+)
 from bentham.tables.synthetic import draw_synthetic
 from bentham.tables.table import Table
 
 __all__ = [
     "BUNDLED",
+    "ModelFeatures",
     "Table",
     "complete_history",
     "draw_synthetic",

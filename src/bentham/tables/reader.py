@@ -10,7 +10,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
@@ -80,20 +80,40 @@ def read_table(path: Path, name: str | None = None) -> Table:
     )
 
 
-def read_features(path: Path, models: Sequence[str]) -> Matrix:
-    """A CSV of model and any number of numeric columns, for the given models in their order."""
+class ModelFeatures(NamedTuple):
+    """Features of models, one row each; columns of one group are scaled alike."""
+
+    values: Matrix
+    groups: tuple[int, ...]
+
+
+def read_features(path: Path, models: Sequence[str]) -> ModelFeatures:
+    """A CSV of model and any number of numeric columns, for the given models in their order.
+
+    A column called family holds names: it becomes a group of columns, one for each family.
+    """
     found: dict[str, list[float]] = {}
+    families: dict[str, str] = {}
     for row, fields in _rows(path, ("model",)):
         model = fields.pop("model")
         if model in found:
             raise _error(path, row, f"model {_short(model)} stands twice; delete one of the two")
+        if "family" in fields:
+            families[model] = fields.pop("family")
         found[model] = [_number(path, row, name, text) for name, text in fields.items()]
-        if not found[model]:
+        if not found[model] and not families:
             raise _error(path, 1, "there is no feature beside the model; add a numeric column")
     for model in models:
         if model not in found:
             raise _error(path, len(found) + 2, f"model {model!r} is missing; add a row for it")
-    return np.array([found[model] for model in models])
+    values = np.array([found[model] for model in models])
+    groups = tuple(range(values.shape[1]))
+    if families:
+        names = sorted({families[model] for model in models})
+        members = np.array([[families[model] == name for name in names] for model in models])
+        values = np.hstack([values, members.astype(np.float64)])
+        groups += (len(groups),) * len(names)
+    return ModelFeatures(values, groups)
 
 
 def history_scores(history: Table, models: Sequence[str]) -> Matrix:
