@@ -23,8 +23,12 @@ from bentham.core.validation import Matrix
 TARGETS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 MEANS = (0.1, 1.0, 10.0, 100.0)
 FREEDOMS = (2.0, 4.0, 8.0, 16.0, 64.0)
-# Never light tails: to be too sure of a model costs more than to be too unsure.
-TAILS = (3.0, 5.0)
+TAILS = (3.0, 5.0, 64.0)
+# To be too sure of a model costs more than to be too unsure: tails are light only if the log score
+# is better by this much, odds of e^10.
+MARGIN = 10.0
+# Of targets that predict about as well, the strongest is believed.
+DOUBT = 3.0
 
 
 def log_t(x: npt.NDArray[np.float64], freedom: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -81,12 +85,17 @@ def choose(
         return float(log_score(*prediction, freedom, tail).sum())
 
     freedom, tail, kappa = strengths.freedom, strengths.tail, strengths.mean
-    nu = max(TARGETS, key=lambda nu: total(predicted(nu, kappa), freedom, tail))
+    by_target = {nu: total(predicted(nu, kappa), freedom, tail) for nu in TARGETS}
+    nu = max(nu for nu in TARGETS if by_target[nu] >= max(by_target.values()) - DOUBT)
     kappa = max(MEANS, key=lambda kappa: total(predicted(nu, kappa), freedom, tail))
     prediction = predicted(nu, kappa)
-    shapes = [(freedom, tail) for freedom in FREEDOMS for tail in TAILS]
-    freedom, tail = max(shapes, key=lambda shape: total(prediction, *shape))
-    return Strengths(nu, kappa, freedom, tail)
+    scores = {
+        tail: max((total(prediction, freedom, tail), freedom) for freedom in FREEDOMS)
+        for tail in TAILS
+    }
+    enough = max(scores.values())[0] - MARGIN
+    tail = next(tail for tail in TAILS if scores[tail][0] >= enough)
+    return Strengths(nu, kappa, scores[tail][1], tail)
 
 
 def _outer(vectors: Matrix) -> npt.NDArray[np.float64]:
