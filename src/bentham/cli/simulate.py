@@ -303,21 +303,7 @@ def simulate(
     _warn_of_floor(experiment)
     runs = [(experiment, name) for name in policies]
     if paper:
-        theirs = replace(
-            experiment,
-            prior="sample",
-            switched_off=(),
-            features=None,
-            warm_start=None,
-            costs="given",
-            cost_exponent=1.0,
-        )
-        if len(theirs.split(seed)[0].studies) < 2:
-            raise InvalidInput(
-                "the paper's prior needs at least 2 historical studies; hold out 2 or more, give "
-                "--history, or drop --paper"
-            )
-        runs.append((theirs, PAPER))
+        runs.append((experiment.as_in_the_paper(seed), PAPER))
     outcomes = _run_all(runs, [seed + turn for turn in range(repeat)])
     if as_json:
         summaries = [outcome.summary() for outcome in outcomes]

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,24 @@ class Experiment:
             if self.prior == "learned":  # which does with less
                 holdout = min(holdout, len(self.table.studies) - 1)
         return self.table.split(holdout, seed, complete_only=self.prior == "sample")
+
+    def as_in_the_paper(self, seed: int) -> "Experiment":
+        """The same studies, history and devices in the paper's configuration."""
+        paper = replace(
+            self,
+            prior="sample",
+            switched_off=(),
+            features=None,
+            warm_start=None,
+            costs="given",
+            cost_exponent=1.0,
+        )
+        if len(paper.split(seed)[0].studies) < 2:
+            raise InvalidInput(
+                "the paper's prior needs at least 2 historical studies; hold out 2 or more, give "
+                "a history of its own, or leave the paper out"
+            )
+        return paper
 
     @property
     def prior_is_given(self) -> bool:
