@@ -86,7 +86,9 @@ def choose(
 
     freedom, tail, kappa = strengths.freedom, strengths.tail, strengths.mean
     by_target = {nu: total(predicted(nu, kappa), freedom, tail) for nu in TARGETS}
-    nu = max(nu for nu in TARGETS if by_target[nu] >= max(by_target.values()) - DOUBT)
+    # The sample stands for all studies: what little it can tell apart, all of them can.
+    doubt = DOUBT * len(places) / moments.datasets
+    nu = max(nu for nu in TARGETS if by_target[nu] >= max(by_target.values()) - doubt)
     kappa = max(MEANS, key=lambda kappa: total(predicted(nu, kappa), freedom, tail))
     prediction = predicted(nu, kappa)
     scores = {
