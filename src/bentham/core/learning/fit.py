@@ -23,7 +23,7 @@ from bentham.core.validation import Matrix, Vector
 from bentham.core.warp import Warp
 
 # Multiplications of one pass over the studies, and of all passes together.
-PASS_BUDGET, BUDGET = 8e7, 1.6e8
+PASS_BUDGET, BUDGET = 5e7, 1e8
 # How many passes of EM there are at most: from the target, and from the last fit.
 FIRST_PASSES, PASSES = 12, 4
 # The strengths and the target are judged by so many studies, so many scores of each.
