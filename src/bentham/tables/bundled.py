@@ -4,6 +4,9 @@ synthetic       the paper's synthetic problem, 50 studies x 50 models
 synthetic:SEED  another draw of it
 oboe            418 OpenML datasets x 219 configurations of 12 algorithms, really trained
 oboe:MODELS     as many of its models, evenly spaced through the list (oboe:8, oboe:40)
+azure-standin   17 of its datasets x 8 classifiers, in place of the paper's AZURE table
+classifiers:STUDIES  those 8 on as many of its datasets, evenly spaced through the list
+spread:PLACE    those 8 on 17 datasets: 1 has those where they differ least, 24 most
 PATH            a CSV file with the columns study, model, score, cost
 """
 
@@ -16,10 +19,11 @@ import numpy as np
 
 from bentham.errors import InvalidInput
 from bentham.tables.reader import read_table
+from bentham.tables.standin import STANDIN, azure_standin, by_spread, of_size
 from bentham.tables.synthetic import dataset_sizes, draw_synthetic, model_features
 from bentham.tables.table import Table
 
-BUNDLED = ("synthetic", "oboe")
+BUNDLED = ("synthetic", "oboe", STANDIN, "classifiers", "spread")
 
 
 def load_table(name: str) -> Table:
@@ -29,13 +33,30 @@ def load_table(name: str) -> Table:
         return _from_path(name)
     if colon and not (argument.isascii() and argument.isdigit() and len(argument) <= 9):
         raise InvalidInput(f"table {name!r}: after the colon comes a number, as in {base}:8")
-    if base == "oboe":
-        table = _packaged("oboe.csv.gz", "oboe")
-        return _slice(table, int(argument)) if colon else table
+    if base != "synthetic":
+        return _of_oboe(name, base, int(argument) if colon else None)
     if colon and int(argument) > 0:
         return draw_synthetic(int(argument))
     table = _packaged("synthetic.csv", "synthetic")
     return replace(table, features=model_features(), sizes=dataset_sizes(table.costs))
+
+
+def _of_oboe(name: str, base: str, number: int | None) -> Table:
+    oboe = _packaged("oboe.csv.gz", "oboe")
+    if base == STANDIN:
+        if number is not None:
+            raise InvalidInput(f"there is one {STANDIN}; name it without {name[len(STANDIN) :]}")
+        return azure_standin(oboe)
+    if base == "oboe":
+        return oboe if number is None else _slice(oboe, number)
+    if number is None:
+        raise InvalidInput(f"{name} takes a number, as in {base}:{9 if base == 'spread' else 60}")
+    if base == "classifiers":
+        return of_size(oboe, number)
+    tables = by_spread(oboe)
+    if not 1 <= number <= len(tables):
+        raise InvalidInput(f"{name}: the places go from 1 to {len(tables)}; choose one of them")
+    return tables[number - 1]
 
 
 def _from_path(name: str) -> Table:

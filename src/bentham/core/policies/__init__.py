@@ -16,6 +16,7 @@ __all__ = [
     "Option",
     "Policy",
     "PolicyMaker",
+    "RoundRobin",
     "make_policy",
     "rank_within",
 ]

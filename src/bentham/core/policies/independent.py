@@ -4,9 +4,10 @@ import bisect
 
 import numpy as np
 
-from bentham.core.blocks import Block
+from bentham.core.blocks import Block, StudyState
 from bentham.core.policies.base import Option, rank_within
 from bentham.core.state import State
+from bentham.core.validation import Vector
 
 
 class RoundRobin:
@@ -17,13 +18,18 @@ class RoundRobin:
     def touch(self, block: Block) -> None:
         """Nothing is remembered."""
 
+    def values(self, study: StudyState) -> Vector:
+        """What a study's models are ranked by: its EI."""
+        return study.block.study_gains(study)
+
     def rank(self, state: State) -> list[Option]:
-        """The next study after the one served last, its models by EI."""
+        """The next study after the one served last, its models by value."""
         orders = state.open_orders
         if not orders:
             return []
         turn = bisect.bisect_right(orders, state.cursor) % len(orders)
-        return _by_expected_improvement(state, orders[turn])
+        study = state.by_order[orders[turn]]
+        return rank_within(study, self.values(study))
 
 
 class RandomStudy:
@@ -49,9 +55,5 @@ class RandomStudy:
         # Raw bits, since numpy promises their stream for ever and that of its methods not.
         bits = np.random.PCG64(np.random.SeedSequence([self._seed, state.next_trial]))
         turn = int(bits.random_raw()) % len(orders)
-        return _by_expected_improvement(state, orders[turn])
-
-
-def _by_expected_improvement(state: State, order: int) -> list[Option]:
-    study = state.by_order[order]
-    return rank_within(study, study.block.study_gains(study))
+        study = state.by_order[orders[turn]]
+        return rank_within(study, study.block.study_gains(study))

@@ -1,26 +1,39 @@
-"""The strongest rival outside: every study tuned alone, as tuners of one study do.
+"""Rivals that the core does not need: round robin in other forms.
 
-One Gaussian process per study over the features of the models, a Matern 5/2 kernel with the
+`Alone` is the strongest rival outside, every study tuned alone, as tuners of one study do: one
+Gaussian process per study over the features of the models, a Matern 5/2 kernel with the
 likeliest length scale, fitted to the study's own scores (standardised); the model of highest
 expected improvement per cost; studies served in turn.
 """
 
-import bisect
-
 import numpy as np
 
 from bentham.core.acquisition import expected_improvement
-from bentham.core.blocks import Block, Status, StudyState
+from bentham.core.blocks import Status, StudyState
 from bentham.core.kernels import correlation
-from bentham.core.policies import Option, PolicyMaker, rank_within
-from bentham.core.state import State
+from bentham.core.policies import PolicyMaker, RoundRobin
 from bentham.core.validation import Matrix, Vector
 
 LENGTHS = np.geomspace(0.02, 3.0, 24)
 JITTER = 1e-6
 
 
-class Alone:
+class RoundRobinByRate(RoundRobin):
+    """Round robin as one may read the paper, too: a study's model by EI per cost, not by EI."""
+
+    name = "round-robin-rate"
+
+    @classmethod
+    def made(cls, seed: int) -> "RoundRobinByRate":  # noqa: ARG003
+        """One of them; the seed does not matter."""
+        return cls()
+
+    def values(self, study: StudyState) -> Vector:
+        """The study's EI rates."""
+        return super().values(study) / study.costs
+
+
+class Alone(RoundRobin):
     """A policy that learns nothing from one study for another."""
 
     name = "alone"
@@ -35,16 +48,9 @@ class Alone:
         """What makes one; the seed does not matter."""
         return lambda _: cls(features)
 
-    def touch(self, block: Block) -> None:
-        """Nothing is remembered."""
-
-    def rank(self, state: State) -> list[Option]:
-        """The next study after the one served last, its models by EI per cost."""
-        orders = state.open_orders
-        if not orders:
-            return []
-        study = state.by_order[orders[bisect.bisect_right(orders, state.cursor) % len(orders)]]
-        return rank_within(study, self._gains(study) / study.costs)
+    def values(self, study: StudyState) -> Vector:
+        """EI per cost under the study's own Gaussian process."""
+        return self._gains(study) / study.costs
 
     def _gains(self, study: StudyState) -> Vector:
         block, columns = study.block, study.columns

@@ -1,0 +1,44 @@
+"""Runs made on all cores, reported as they end."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# One thread for each process: more would fight for the cores, and sum in another order.
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def run_in_pool(
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    jobs: int | None,
+    begin: Callable[..., None],
+    *arguments: object,
+) -> Iterator[tuple[Task, Result]]:
+    """Each task with its result, in the order in which they end; `begin` prepares a process."""
+    if not tasks:
+        return
+    workers = min(jobs or os.cpu_count() or 1, len(tasks))
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited by the processes
+    try:
+        with ProcessPoolExecutor(
+            workers, mp_context=get_context("spawn"), initializer=begin, initargs=arguments
+        ) as pool:
+            waiting = {pool.submit(function, task): task for task in tasks}
+            try:
+                for future in as_completed(waiting):
+                    yield waiting[future], future.result()
+            finally:  # on an error or an interrupt: what has not begun is not begun
+                pool.shutdown(wait=True, cancel_futures=True)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
