@@ -18,7 +18,8 @@ ALLOWED = {
     "bench": {"core", "errors", ""},
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
-    "cli": {"core", "tables", "sim", "experiments", "bench", "plots", "errors", ""},
+    "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
+    "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots", "errors", ""},
 }
 CORE_MAY_IMPORT = {
     "bentham", "numpy", "scipy",

@@ -9,6 +9,7 @@ import typer
 from bentham import __version__
 from bentham.cli.bench import bench_app
 from bentham.cli.replay import replay
+from bentham.cli.reproduce import reproduce
 from bentham.cli.simulate import simulate
 from bentham.errors import BenthamError
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(simulate)
 app.command()(replay)
+app.command()(reproduce)
 app.add_typer(bench_app, name="bench")
 
 

@@ -1,0 +1,110 @@
+"""`bentham reproduce`: the paper's evaluation, made again and judged."""
+
+import json
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from bentham.cli.progress import progress_bar
+from bentham.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from bentham.reproduce import Reproduction
+
+SIGNS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
+
+
+def reproduce(
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Fewer runs: minutes instead of a quarter of an hour."),
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where results and the report go.")
+    ] = Path("reproduction"),
+    deeplearning: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The paper's DEEPLEARNING table (22 x 8), a CSV file with the columns "
+            "study,model,score,cost. It is not part of Bentham, since its licence is unknown; "
+            "without it, what needs it is reported as not testable.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Draws the histories.")] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Runs at a time. [dim]\\[default: one per core][/]",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the claims as one JSON object.")
+    ] = False,
+) -> None:
+    """Run the paper's experiments again and say, claim by claim, what holds.
+
+    Writes report.html (all in one file), claims.json, figures/ (SVG and PNG) and results/ (every
+    run). Stopped half-way, the same command goes on where it was. For example:
+
+    [bold]bentham reproduce --quick --out reproduction[/]
+    """
+    from bentham import reproduce as reproduction  # brings matplotlib, slow to import
+    from bentham.reproduce.figures import draw_figures, panels
+    from bentham.reproduce.page import page
+
+    if out.exists() and not out.is_dir():
+        raise InvalidInput(f"{out} is a file; name a folder")
+    began = time.monotonic()
+    with progress_bar(1) as bar:
+
+        def expect(total: int, there: int) -> None:
+            bar.expect(total)
+            bar.advance(there)
+
+        found = reproduction.reproduce(
+            out,
+            reproduction.QUICK if quick else reproduction.FULL,
+            deeplearning,
+            seed,
+            jobs,
+            expect=expect,
+            progress=bar.step,
+        )
+    with progress_bar(len(panels(found.evidence))) as bar:
+        figures = draw_figures(found.evidence, out / "figures", bar.step)
+    command = ["bentham", "reproduce", *(["--quick"] if quick else []), "--seed", str(seed)]
+    command += ["--deeplearning", deeplearning.name] if deeplearning is not None else []
+    text = page(found.claims, figures, found.evidence, shlex.join(command))
+    (out / "report.html").write_text(text, encoding="utf-8")
+    if as_json:
+        print(json.dumps(json.loads((out / "claims.json").read_text(encoding="utf-8"))))
+    else:
+        _print(found, out, time.monotonic() - began)
+
+
+def _print(found: "Reproduction", out: Path, seconds: float) -> None:
+    grid = Grid(show_lines=False)
+    grid.add_column("claim of the paper", no_wrap=True)
+    grid.add_column("verdict", no_wrap=True)
+    for claim in found.claims:
+        verdict = claim.verdict.value
+        grid.add_row(claim.name, f"[{SIGNS.get(verdict, 'dim')}]{verdict}[/]")
+    console = Console()
+    console.print(grid)
+    runs = f"{found.made:,} runs" + (f", {found.kept:,} kept from before" if found.kept else "")
+    console.print(f"{runs}, {seconds:,.0f} s", highlight=False)
+    if not found.evidence.has_deeplearning:
+        console.print(
+            "DEEPLEARNING was not available: supply it with --deeplearning FILE", highlight=False
+        )
+    print(f"Report: {out / 'report.html'}")

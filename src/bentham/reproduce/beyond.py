@@ -1,0 +1,40 @@
+"""What goes beyond the paper: the learned defaults, the predecessor and the oracle."""
+
+from typing import Any
+
+from bentham.reproduce.claims import Measured
+from bentham.reproduce.curves import Estimate, regret_ratio
+from bentham.reproduce.evidence import Evidence
+from bentham.reproduce.plan import BEYOND, COMPARED_DEVICES, SYNTHETIC, SYNTHETIC_DEVICES
+
+Row = tuple[str, str, int, Estimate]
+
+
+def ratios(evidence: Evidence) -> list[Row]:
+    """(table, variant, devices, its cumulative regret over that of the paper's configuration)."""
+    wanted = [
+        (table, variant, devices)
+        for table in evidence.compared
+        for variant in BEYOND
+        for devices in COMPARED_DEVICES
+    ] + [(SYNTHETIC, "default", devices) for devices in SYNTHETIC_DEVICES]
+    return [
+        (
+            table,
+            variant,
+            devices,
+            regret_ratio(
+                evidence.curves(table, variant, devices), evidence.curves(table, "paper", devices)
+            ),
+        )
+        for table, variant, devices in wanted
+    ]
+
+
+def beyond(evidence: Evidence) -> list[dict[str, Any]]:
+    """The same as plain data."""
+    return [
+        {"table": table, "variant": variant, "devices": devices}
+        | Measured.of("cumulative regret over the paper's", ratio).plain()
+        for table, variant, devices, ratio in ratios(evidence)
+    ]

@@ -1,0 +1,93 @@
+"""Claims of the paper, each with what was measured and the verdict that the numbers give."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from bentham.reproduce.curves import Estimate
+
+DIGITS = 4  # of every number that is written down: the rest differs between machines
+
+
+class Verdict(StrEnum):
+    """What the numbers say of a claim."""
+
+    HOLDS = "holds"
+    PART = "holds in part"
+    FAILS = "does not hold"
+    UNTESTED = "cannot be tested"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One number behind a verdict, with its 95 % interval where it has one."""
+
+    what: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    claimed: float | None = None
+
+    @staticmethod
+    def of(what: str, estimate: Estimate, claimed: float | None = None) -> "Measured":
+        """A number with an interval."""
+        return Measured(what, estimate.value, estimate.low, estimate.high, claimed)
+
+    def plain(self) -> dict[str, Any]:
+        """For a file: rounded, and without what is not there."""
+        numbers = {"value": self.value, "low": self.low, "high": self.high, "paper": self.claimed}
+        return {"what": self.what} | {
+            key: rounded(number) for key, number in numbers.items() if number is not None
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement of the paper, in our words, and how it fared."""
+
+    name: str
+    where: str
+    statement: str
+    rule: str  # how the verdict follows from the numbers
+    measured: tuple[Measured, ...]
+    verdict: Verdict
+    why: str = ""  # for what does not hold, or holds for another reason
+
+    def plain(self) -> dict[str, Any]:
+        """For a file."""
+        return {
+            "name": self.name,
+            "where": self.where,
+            "statement": self.statement,
+            "verdict": self.verdict.value,
+            "rule": self.rule,
+            "measured": [number.plain() for number in self.measured],
+            "why": self.why,
+        }
+
+
+def rounded(number: float) -> float | None:
+    """To a few significant digits; None for what JSON has no word for."""
+    return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
+
+
+def together(verdicts: Sequence[Verdict]) -> Verdict:
+    """One verdict of several: of readings of a claim, or of tables."""
+    for same in (Verdict.HOLDS, Verdict.FAILS):
+        if all(verdict is same for verdict in verdicts):
+            return same
+    return Verdict.PART
+
+
+def shares(supported: Mapping[str, bool] | Sequence[bool]) -> Verdict:
+    """Holds if all support it, does not if none does, and in part otherwise."""
+    each = list(supported.values()) if isinstance(supported, Mapping) else list(supported)
+    return together([Verdict.HOLDS if one else Verdict.FAILS for one in each])
+
+
+def in_words(estimate: Estimate, unit: str = "") -> str:
+    """A number with its interval, for a sentence."""
+    value, low, high = (f"{number:.2f}" for number in (estimate.value, estimate.low, estimate.high))
+    return f"{value}{unit} ({low} to {high})"

@@ -1,0 +1,169 @@
+"""Regret curves over repeats: their mean and band, the times to a level, and speed-ups.
+
+    symbol       shape           meaning
+    times        (points,)       every time at which the regret of some run changes
+    values       (runs, points)  the mean regret over studies of each run, from that time on
+    levels       (levels,)       regrets to be reached
+    S(level)     scalar          the slower one's time to a level over the faster one's
+
+Times are read off the mean curve, as one reads them off the paper's figures. Intervals are 95 %:
+percentiles of a bootstrap over runs, the same runs of both for a comparison, since run by run both
+served the same studies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bentham.core.regret import LEVEL_TOLERANCE
+from bentham.core.validation import Matrix, Vector
+from bentham.reproduce.runs import Result
+
+RESAMPLES = 1000
+COVERED = (2.5, 97.5)
+LEVELS = 20
+LOWEST_SHARE = 0.05  # levels go from the regret after the warm start to this share of it
+_BOOTSTRAP_SEED = 20180
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The runs of one cell."""
+
+    times: Vector
+    values: Matrix
+    regrets: Vector  # cumulative
+    after_warm_start: float  # mean regret when every study's first models are in
+
+    @staticmethod
+    def of(results: Sequence[Result]) -> "Curves":
+        """From the runs as kept."""
+        steps = [np.array(result["curve"]) for result in results]
+        times = np.unique(np.concatenate([step[:, 0] for step in steps]))
+        return Curves(
+            times,
+            np.array([_at(step, times) for step in steps]),
+            np.array([result["cumulative_regret"] for result in results]),
+            float(np.mean([result["regret_then"] for result in results])),
+        )
+
+    def sampled(self, times: Vector) -> Matrix:
+        """The runs' curves at other times."""
+        places = np.searchsorted(self.times, times, side="right") - 1
+        return np.asarray(self.values[:, places])
+
+    def times_to(self, levels: Vector, weights: Matrix) -> Matrix:
+        """When the mean curve falls to each level; a row for every row of weights of the runs."""
+        means = np.einsum("br,rp->bp", weights, self.values)
+        reached = means[:, np.newaxis, :] <= levels[:, np.newaxis] + LEVEL_TOLERANCE
+        return np.asarray(self.times[reached.argmax(axis=2)])
+
+    def levels(self) -> Vector:
+        """From the regret after the warm start downwards."""
+        highest = self.after_warm_start
+        return np.geomspace(highest, LOWEST_SHARE * highest, LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedUp:
+    """How much earlier the mean regret falls to the same levels."""
+
+    levels: Vector
+    by_level: tuple[Estimate, ...]
+    largest: Estimate
+    at: float  # the level where it is largest
+    typical: Estimate  # the geometric mean over levels
+    logs: Vector  # of the typical one, for every resample
+
+    def near(self, level: float) -> Estimate:
+        """At the level nearest to the one asked for."""
+        return self.by_level[int(np.abs(np.log(self.levels / level)).argmin())]
+
+
+def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
+    """How much faster `fast` is, the same runs of both resampled."""
+    weights = resamples(len(slow.values))
+    ratios = np.array(
+        [
+            slow.times_to(levels, rows) / fast.times_to(levels, rows)
+            for rows in np.array_split(weights, 20)  # a part at a time: less memory
+        ],
+        dtype=object,
+    )
+    table = np.concatenate(list(ratios)).astype(float)
+    logs = np.log(table).mean(axis=1)
+    return SpeedUp(
+        levels,
+        tuple(estimate(column) for column in table.T),
+        estimate(table.max(axis=1)),
+        float(levels[table[0].argmax()]),
+        estimate(np.exp(logs)),
+        logs[1:],
+    )
+
+
+def resamples(runs: int) -> Matrix:
+    """Weights of the runs: first all alike, then as often as each was drawn."""
+    rng = np.random.default_rng([_BOOTSTRAP_SEED, runs])
+    drawn = rng.integers(0, runs, (RESAMPLES, runs))
+    counts = (drawn[:, :, np.newaxis] == np.arange(runs)).sum(axis=1)
+    return np.concatenate([np.ones((1, runs)), counts]) / runs
+
+
+def estimate(values: Vector) -> Estimate:
+    """The first value, and the interval that the others (its resamples) cover."""
+    low, high = np.percentile(values[1:], COVERED)
+    return Estimate(float(values[0]), float(low), float(high))
+
+
+def regret_ratio(slow: Curves, fast: Curves) -> Estimate:
+    """Cumulative regrets, run by run: the geometric mean of their ratios."""
+    runs = min(len(slow.regrets), len(fast.regrets))  # they began with the same seed
+    logs = np.log(slow.regrets[:runs] / fast.regrets[:runs])
+    return estimate(np.exp(np.einsum("br,r->b", resamples(len(logs)), logs)))
+
+
+def slope(x: Vector, y: Matrix) -> Estimate:
+    """The slope of log mean y over log x; y has a row per run and a column per x."""
+    return estimate(slopes(x, y))
+
+
+def slopes(x: Vector, y: Matrix) -> Vector:
+    """The same, for all resamples."""
+    means = np.log(np.einsum("br,rp->bp", resamples(len(y)), y))
+    centred = np.log(x) - np.log(x).mean()
+    return np.asarray(np.einsum("bp,p->b", means, centred) / (centred**2).sum())
+
+
+def rank_correlation(x: Vector, y: Vector) -> Estimate:
+    """Spearman's, its interval from a bootstrap over the pairs."""
+    rng = np.random.default_rng([_BOOTSTRAP_SEED, len(x), 2])
+    rows = [np.arange(len(x)), *rng.integers(0, len(x), (RESAMPLES, len(x)))]
+    return estimate(np.array([_correlation(_ranks(x[row]), _ranks(y[row])) for row in rows]))
+
+
+def _ranks(values: Vector) -> Vector:
+    """Ranks, equal values sharing theirs."""
+    below = (values[:, np.newaxis] > values).sum(axis=1)
+    return np.asarray(below + (values[:, np.newaxis] == values).sum(axis=1) / 2.0)
+
+
+def _correlation(x: Vector, y: Vector) -> float:
+    x, y = x - x.mean(), y - y.mean()
+    scale = float(np.sqrt((x * x).sum() * (y * y).sum()))
+    return float((x * y).sum() / scale) if scale > 0.0 else 0.0
+
+
+def _at(steps: Matrix, times: Vector) -> Vector:
+    places = np.searchsorted(steps[:, 0], times, side="right") - 1
+    return np.asarray(steps[places, 1])

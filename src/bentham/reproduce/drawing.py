@@ -1,0 +1,112 @@
+"""One style for all figures, and how a figure becomes files.
+
+Colours are Okabe and Ito's, which the colour-blind tell apart; each has a dash pattern or a marker
+of its own besides, so that a grey print tells them apart, too.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from bentham.core.validation import Matrix, Vector
+
+BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, GREY = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555",
+)  # fmt: skip
+SIZE = (5.0, 3.6)  # inches: two side by side on a printed page, one on a phone
+RESOLUTION = 160
+_STYLE: dict[Any, Any] = {
+    "font.size": 9.5,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.8,
+    "svg.hashsalt": "bentham",  # the same drawing gives the same bytes
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How a thing is drawn wherever it is drawn."""
+
+    label: str
+    colour: str
+    dashes: str | tuple[float, tuple[float, ...]] = "-"
+    marker: str = "o"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A figure on disk."""
+
+    name: str
+    title: str
+    caption: str
+    svg: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A figure to be drawn: `draw` fills the axes."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Axes], None]
+
+    def write(self, folder: Path) -> Drawn:
+        """As SVG and PNG."""
+        with mpl.rc_context(_STYLE):
+            figure = Figure(figsize=SIZE, layout="constrained")
+            axes = figure.subplots()
+            self.draw(axes)
+            axes.set_title(self.title)
+            svg = folder / f"{self.name}.svg"
+            figure.savefig(svg, metadata={"Date": None})
+            figure.savefig(svg.with_suffix(".png"), dpi=RESOLUTION, metadata={"Software": None})
+        return Drawn(self.name, self.title, self.caption, svg)
+
+
+def logarithmic(axes: Axes, which: str = "xy") -> None:
+    """Plain numbers on logarithmic axes."""
+    for name in which:
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        (axes.set_xscale if name == "x" else axes.set_yscale)("log")
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def label_few_decades(axes: Axes) -> None:
+    """With little more than a decade on the axis, its powers of ten alone say too little."""
+    low, high = axes.get_ylim()
+    if high / low < 30.0:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+
+
+def counts(axes: Axes, values: Sequence[int]) -> None:
+    """A logarithmic x axis that names the values that occur."""
+    axes.set_xscale("log")
+    axes.set_xticks(list(values), [str(value) for value in values])
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def curve(axes: Axes, times: Vector, runs: Matrix, line: Line, lowest: float) -> None:
+    """The mean over runs, and a band of one standard deviation."""
+    mean = runs.mean(axis=0)
+    axes.plot(times, mean, color=line.colour, linestyle=line.dashes, label=line.label)
+    if len(runs) > 1:
+        band = runs.std(axis=0, ddof=1)
+        low = np.maximum(mean - band, lowest)
+        axes.fill_between(times, low, mean + band, color=line.colour, alpha=0.13, linewidth=0)

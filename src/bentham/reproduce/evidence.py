@@ -1,0 +1,62 @@
+"""All results of a reproduction, as figures and claims look them up."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bentham.core.regret import LEVEL_TOLERANCE
+from bentham.core.validation import Matrix, Vector
+from bentham.reproduce.curves import Curves
+from bentham.reproduce.plan import DEEPLEARNING, SYNTHETIC, Scale
+from bentham.reproduce.problems import TheoryCell
+from bentham.reproduce.runs import Cell, Result, TableCell
+from bentham.tables import Table
+from bentham.tables.standin import STANDIN
+
+CUTOFF = 0.01  # the instantaneous regret of Figure 5
+# As figures and the report call them. DEEPLEARNING's rows were put together from several files.
+TITLES = {STANDIN: "AZURE stand-in", DEEPLEARNING: "DEEPLEARNING (reconstructed)"}
+
+
+class Evidence:
+    """Results by cell, and the tables they come from."""
+
+    def __init__(
+        self,
+        results: Mapping[Cell, Sequence[Result]],
+        tables: Mapping[str, Table],
+        scale: Scale,
+    ):
+        self.results, self.tables, self.scale = results, tables, scale
+        self._curves: dict[TableCell, Curves] = {}
+
+    @property
+    def has_deeplearning(self) -> bool:
+        """Whether the table was supplied."""
+        return DEEPLEARNING in self.tables
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The two tables of the paper, as far as they are there."""
+        return (STANDIN, DEEPLEARNING) if self.has_deeplearning else (STANDIN,)
+
+    def curves(self, table: str, variant: str, devices: int) -> Curves:
+        """The runs of a table's cell."""
+        cell = TableCell(table, variant, devices)
+        if cell not in self._curves:
+            self._curves[cell] = Curves.of(self.results[cell])
+        return self._curves[cell]
+
+    def cutoff_times(self, variant: str, devices: int) -> Vector:
+        """When the mean regret of each run on the synthetic table fell to Figure 5's cutoff."""
+        curves = self.curves(SYNTHETIC, variant, devices)
+        reached = curves.values <= CUTOFF + LEVEL_TOLERANCE
+        return np.asarray(curves.times[reached.argmax(axis=1)])
+
+    def column(self, cells: Sequence[TheoryCell], key: str) -> Matrix:
+        """One number of theory cells: a row per run, a column per cell."""
+        return np.array([[result[key] for result in self.results[cell]] for cell in cells]).T
+
+    def served(self, table: str) -> int:
+        """How many studies are served after the history is drawn."""
+        return len(self.tables[table].studies) - 8

@@ -1,0 +1,113 @@
+"""Figures that look for causes: the place of cost, and the spread of scores."""
+
+from functools import partial
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from bentham.reproduce.comparisons import READINGS, gain
+from bentham.reproduce.curves import regret_ratio
+from bentham.reproduce.drawing import BLUE, GREY, SKY, VERMILION, Line, Panel, logarithmic
+from bentham.reproduce.evidence import TITLES, Evidence
+from bentham.reproduce.plan import COMPARED_DEVICES, SPREAD_TABLES
+from bentham.tables.standin import spread
+
+ROUND_ROBINS = {
+    "round-robin": Line("round robin by EI", VERMILION, marker="o"),
+    "round-robin-rate": Line("round robin by EI per cost", SKY, marker="^"),
+}
+PLACES_OF_COST = {
+    "paper": Line("mdmt", BLUE, marker="o"),
+    "paper-without-cost": Line("mdmt without cost", VERMILION, marker="s"),
+    "round-robin-rate": Line("round robin by EI per cost", SKY, marker="^"),
+}
+
+
+def cause_panels(evidence: Evidence) -> list[Panel]:
+    """What there is to draw."""
+    found = [
+        Panel(
+            f"cost-{table}",
+            f"{TITLES[table]}: what dividing by cost is worth",
+            "Cumulative regret as a ratio to that of round robin by EI (below 1 is better), with "
+            "95 % intervals. mdmt without cost chooses among studies by EI alone.",
+            partial(_cost, evidence, table),
+        )
+        for table in evidence.compared
+    ]
+    found.append(
+        Panel(
+            "spread",
+            f"{len(SPREAD_TABLES)} tables of 17 studies of oboe, 1 device",
+            "What mdmt gains over round robin in cumulative regret, for tables whose classifiers "
+            "differ from little to much; squares: the tables of the paper's figures.",
+            partial(_spread, evidence),
+        )
+    )
+    return found
+
+
+def _cost(evidence: Evidence, table: str, axes: Axes) -> None:
+    places = np.arange(len(COMPARED_DEVICES), dtype=float)
+    for shift, (variant, line) in zip((-0.18, 0.0, 0.18), PLACES_OF_COST.items(), strict=True):
+        ratios = [
+            regret_ratio(
+                evidence.curves(table, variant, devices),
+                evidence.curves(table, "round-robin", devices),
+            )
+            for devices in COMPARED_DEVICES
+        ]
+        values = np.array([ratio.value for ratio in ratios])
+        reach = np.array([[ratio.value - ratio.low, ratio.high - ratio.value] for ratio in ratios])
+        axes.errorbar(
+            places + shift, values, reach.T, color=line.colour, linestyle="none",
+            marker=line.marker, markersize=6, capsize=3, label=line.label,
+        )  # fmt: skip
+    axes.axhline(1.0, color=GREY, linewidth=1.0, linestyle=":")
+    axes.text(places[-1] + 0.45, 1.0, "round robin by EI", ha="right", va="bottom", fontsize=8)
+    logarithmic(axes, "y")
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in (0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0) if low < tick < high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_ylim(low, high * (high / low) ** 0.32)  # room for the legend
+    axes.set_xticks(places, [str(devices) for devices in COMPARED_DEVICES])
+    axes.set_xlim(-0.5, places[-1] + 0.5)
+    axes.set(xlabel="number of devices", ylabel="cumulative regret, ratio to round robin")
+    axes.legend(loc="upper left")
+
+
+def _spread(evidence: Evidence, axes: Axes) -> None:
+    spreads = [float(spread(evidence.tables[table]).mean()) for table in SPREAD_TABLES]
+    for rival in READINGS:
+        line = ROUND_ROBINS[rival]
+        gains = [gain(evidence, table, rival, 1).value for table in SPREAD_TABLES]
+        axes.plot(
+            spreads, gains, linestyle="none", color=line.colour, marker=line.marker, markersize=5,
+            alpha=0.85, label=f"over {line.label}",
+        )  # fmt: skip
+        for table in evidence.compared:
+            scores = evidence.tables[table].scores
+            place = float(np.nanmean(np.nanstd(scores, axis=1, ddof=1)))
+            axes.plot(
+                [place], [gain(evidence, table, rival, 1).value], marker="s", color=line.colour,
+                markersize=8, markeredgecolor="black",
+            )  # fmt: skip
+    for table in evidence.compared:
+        place = float(np.nanmean(np.nanstd(evidence.tables[table].scores, axis=1, ddof=1)))
+        axes.axvline(place, color=GREY, linewidth=0.8, linestyle=":")
+        axes.text(
+            place, 0.97, f" {TITLES[table].split(' (')[0]}", rotation=90, fontsize=7.5, va="top",
+            ha="right", transform=axes.get_xaxis_transform(),
+        )  # fmt: skip
+    axes.axhline(1.0, color=GREY, linewidth=1.0)
+    logarithmic(axes)
+    ticks = (0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+    low, high = axes.get_ylim()
+    shown = [tick for tick in ticks if low < tick < high]
+    axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
+    axes.set_xticks([0.005, 0.01, 0.02, 0.05, 0.1], ["0.005", "0.01", "0.02", "0.05", "0.1"])
+    axes.set(
+        xlabel="standard deviation of scores over a study's models (mean)",
+        ylabel="regret of round robin over mdmt's",
+    )
+    axes.legend(loc="upper left")

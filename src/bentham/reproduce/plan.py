@@ -1,0 +1,124 @@
+"""What is run: every cell of the paper's experiments, of the theory, and of what goes beyond.
+
+A cell is one setting; its runs differ by the seed alone. Figures and claims share cells, so the
+plan is a set of them, each with as many runs as the figure that needs most.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bentham.reproduce.problems import CASES, TheoryCell
+from bentham.reproduce.runs import Cell, TableCell
+from bentham.tables.standin import STANDIN
+
+SYNTHETIC, DEEPLEARNING = "synthetic", "deeplearning"
+DEVICES = (1, 2, 4, 8)
+SYNTHETIC_DEVICES = (1, 2, 4, 8, 16)
+COMPARED_DEVICES = (1, 4, 8)
+PAPER_POLICIES = ("paper", "round-robin", "random")
+BEYOND = ("default", "gp-ucb", "oracle")
+# The same policies with cost in another place: what the paper's text leaves open.
+READINGS = ("round-robin-rate", "paper-without-cost")
+SPREAD_TABLES = tuple(f"spread:{place}" for place in range(1, 25))
+# History takes 8 of these studies; 9 and 14 served are the paper's numbers.
+STUDY_COUNTS = (17, 22, 38, 68)
+STUDY_TABLES = tuple(f"classifiers:{studies}" for studies in STUDY_COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is run. `repeats`: runs per cell of the two tables, `probes`: of further tables."""
+
+    name: str
+    repeats: int
+    probes: int
+    synthetic: int
+    learned: int  # runs of the learned default on the synthetic table, the longest of all
+    rates: int
+    bounds: int
+    models: tuple[int, ...]  # of a study, as problems grow
+
+
+QUICK = Scale(
+    "quick",
+    repeats=12,
+    probes=4,
+    synthetic=5,
+    learned=2,
+    rates=16,
+    bounds=4,
+    models=(16, 32, 64, 128),
+)
+FULL = Scale(
+    "full", repeats=100, probes=20, synthetic=5, learned=5, rates=60, bounds=20,
+    models=(16, 32, 64, 128, 256),
+)  # fmt: skip
+
+# The problems on which the bound is watched: one of these grows, the others stay.
+STUDIES, MANY_STUDIES, MODELS, FEW_DEVICES = 4, 8, 16, 2
+GROWING_SHARE = (0.125, 0.25, 0.5, 1.0)
+GROWING_DEVICES = (1, 2, 4, 8, 16)
+GROWING_STUDIES = (2, 4, 8, 16)
+BOUND_CASES = ("finite-rank", "matern", "independent")
+SPEED_UP_CASES = ("matern", "independent")
+
+
+def plan(scale: Scale, deeplearning: bool) -> dict[Cell, int]:
+    """Every cell, with how many runs it takes."""
+    cells: dict[Cell, int] = {}
+    for table in (STANDIN, DEEPLEARNING) if deeplearning else (STANDIN,):
+        for variant in (*PAPER_POLICIES, *BEYOND, *READINGS):
+            for devices in COMPARED_DEVICES:
+                cells[TableCell(table, variant, devices)] = scale.repeats
+        for variant in ("paper", "default"):
+            for devices in DEVICES:
+                cells[TableCell(table, variant, devices)] = scale.repeats
+    for variant in ("paper", "told", "default"):
+        for devices in SYNTHETIC_DEVICES:
+            cells[TableCell(SYNTHETIC, variant, devices)] = (
+                scale.learned if variant == "default" else scale.synthetic
+            )
+    for table in SPREAD_TABLES:
+        for variant in ("paper", "round-robin", "round-robin-rate"):
+            cells[TableCell(table, variant, 1)] = scale.probes
+    for table in STUDY_TABLES:
+        for devices in (1, 8):
+            cells[TableCell(table, "paper", devices)] = scale.probes
+    for case in CASES:
+        cells |= dict.fromkeys(rate_cells(case, scale), scale.rates)
+    for case in BOUND_CASES:
+        for grown in growing(case).values():
+            cells |= dict.fromkeys(grown, scale.bounds)
+    for case in SPEED_UP_CASES:
+        cells |= dict.fromkeys(joint_cells(case), scale.bounds)
+    return cells
+
+
+def rate_cells(case: str, scale: Scale) -> tuple[TheoryCell, ...]:
+    """Problems that grow, half of which is tried: the average regret's rate."""
+    return tuple(TheoryCell(case, STUDIES, models, 1, 0.5) for models in scale.models)
+
+
+def growing(case: str) -> Mapping[str, tuple[TheoryCell, ...]]:
+    """Runs whose regret is put beside the bound, as T, M or N grow."""
+
+    def cell(studies: int, devices: int, share: float = 1.0) -> TheoryCell:
+        return TheoryCell(case, studies, MODELS, devices, share, bounded=True)
+
+    return {
+        "T": tuple(cell(STUDIES, FEW_DEVICES, share) for share in GROWING_SHARE),
+        "M": tuple(cell(MANY_STUDIES, devices) for devices in GROWING_DEVICES),
+        "N": tuple(cell(studies, FEW_DEVICES) for studies in GROWING_STUDIES),
+    }
+
+
+def joint_cells(case: str) -> tuple[TheoryCell, ...]:
+    """The same as devices grow, with a policy that counts what is running."""
+    return tuple(
+        TheoryCell(case, MANY_STUDIES, MODELS, devices, 1.0, "joint") for devices in GROWING_DEVICES
+    )
+
+
+def tables_of(cells: Iterable[Cell]) -> list[str]:
+    """The tables that the cells need."""
+    return list(dict.fromkeys(cell.table for cell in cells if isinstance(cell, TableCell)))

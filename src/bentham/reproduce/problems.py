@@ -1,0 +1,136 @@
+"""Problems drawn from a prior that the scheduler is told: where the paper's theory applies.
+
+    case                what K is, over all arms of all studies (variance VARIANCE)
+    finite-rank         features on a sphere of RANK dimensions: MIU is bounded
+    matern              Matern 5/2 over points drawn from [0, 1], length scale 0.2
+    independent         a multiple of the identity; scores are Gaussian
+    independent-even    the same, scores evenly drawn from an interval
+    independent-needle  the same, one arm of each study is better than all others, which are alike
+
+All costs are 1, no warm start, and studies start from the lowest score: the theorem's suppositions.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bentham.core import Arm, JointPrior, Study
+from bentham.core.bounds import bounds_of_run
+from bentham.core.kernels import correlation
+from bentham.core.validation import Matrix, Vector
+from bentham.sim.simulator import Run, simulate
+from bentham.tables import Table
+
+CASES = ("finite-rank", "matern", "independent", "independent-even", "independent-needle")
+RANK = 5
+LENGTH_SCALE = 0.2
+VARIANCE = 0.99  # with the jitter below 1, as Assumption 1 has it
+JITTER = 1e-9
+NEEDLE = 2.0  # deviations above the others
+
+
+@dataclass(frozen=True, slots=True)
+class TheoryCell:
+    """A case with N studies of so many models each, M devices, and the share of arms tried.
+
+    With `bounded` the paper's bounds are computed for every run, which takes mdmt.
+    """
+
+    case: str
+    studies: int
+    models: int
+    devices: int
+    share: float
+    policy: str = "mdmt"
+    bounded: bool = False
+
+    @property
+    def name(self) -> str:
+        """As its file is called."""
+        kind = "bound" if self.bounded else self.policy
+        size = f"{self.studies}x{self.models}.{self.devices}.{self.share:g}"
+        return f"theory.{self.case}.{kind}.{size}"
+
+    @property
+    def work(self) -> float:
+        """How long a run takes, very roughly."""
+        return (self.studies * self.models / (20.0 if self.bounded else 60.0)) ** 2
+
+    def run(self, seed: int, tables: Mapping[str, Table]) -> dict[str, Any]:  # noqa: ARG002
+        """One run up to T, the time in which that share of the arms is tried."""
+        arms = self.studies * self.models
+        covariance, scores = draw(self.case, self.studies, self.models, seed)
+        names = [
+            Arm(f"study-{study}", f"model-{model}")
+            for study in range(self.studies)
+            for model in range(self.models)
+        ]
+        prior = JointPrior(names, np.zeros(arms), covariance, jitter=JITTER)
+        truth = dict(zip(names, scores.tolist(), strict=True))
+        costs = {f"model-{model}": 1.0 for model in range(self.models)}
+        floor = min(truth.values())
+        studies = [Study(f"study-{study}", costs, floor=floor) for study in range(self.studies)]
+        until = math.ceil(self.share * arms / self.devices)
+        run = simulate(
+            studies, truth, prior, self.policy, devices=self.devices, warm_start="none", until=until
+        )
+        result: dict[str, Any] = {
+            "seed": seed,
+            "until": until,
+            "cumulative_regret": run.regret.cumulative,
+            "waiting": _waiting(run, studies, truth),
+        }
+        if self.bounded:
+            bounds = bounds_of_run(prior, truth, run.events)
+            result |= {
+                "lemma": bounds.lemma,
+                "theorem_lower": bounds.theorem.lower,
+                "theorem_upper": bounds.theorem.upper,
+                "broken": list(bounds.broken),
+            }
+        return result
+
+
+def _waiting(run: Run, studies: Sequence[Study], truth: Mapping[Arm, float]) -> float:
+    """The part of the regret from before each study's first score."""
+    waiting = 0.0
+    for study in studies:
+        ends = [trial.end for trial in run.trials if trial.study == study.name]
+        first = min((end for end in ends if end is not None), default=run.regret.end_time)
+        best = max(truth[Arm(study.dataset, model)] for model in study.costs)
+        waiting += first * (best - study.floor)
+    return waiting
+
+
+def covariance_of(case: str, arms: int, rng: np.random.Generator) -> Matrix:
+    """K over so many arms."""
+    if case == "finite-rank":
+        features = rng.standard_normal((arms, RANK))
+        features /= np.sqrt((features**2).sum(axis=1, keepdims=True))
+        return np.asarray(VARIANCE * np.einsum("if,jf->ij", features, features))
+    if case == "matern":
+        return VARIANCE * correlation("matern52", rng.random((arms, 1)), LENGTH_SCALE)
+    return VARIANCE * np.eye(arms)
+
+
+def draw(case: str, studies: int, models: int, seed: int) -> tuple[Matrix, Vector]:
+    """K and the true scores of all arms, study by study."""
+    arms = studies * models
+    rng = np.random.default_rng([seed, studies, models, CASES.index(case)])
+    covariance = covariance_of(case, arms, rng)
+    deviation = math.sqrt(VARIANCE)
+    if case == "independent-even":
+        width = math.sqrt(3.0) * deviation
+        return covariance, rng.uniform(-width, width, arms)
+    if case == "independent-needle":
+        scores = np.zeros((studies, models))
+        scores[np.arange(studies), rng.integers(0, models, studies)] = NEEDLE * deviation
+        return covariance, scores.ravel()
+    if case == "independent":
+        return covariance, deviation * rng.standard_normal(arms)
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return covariance, np.einsum("ij,j->i", root, rng.standard_normal(arms))

@@ -1,0 +1,126 @@
+"""From nothing to the report: run what is missing, judge the claims, draw, write."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bentham.errors import InvalidInput
+from bentham.experiments.pool import run_in_pool
+from bentham.experiments.variants import holdout
+from bentham.reproduce.beyond import beyond
+from bentham.reproduce.claims import Claim
+from bentham.reproduce.claims_devices import device_claims
+from bentham.reproduce.claims_one_device import one_device_claims
+from bentham.reproduce.claims_theory import theory_claims
+from bentham.reproduce.evidence import Evidence
+from bentham.reproduce.plan import DEEPLEARNING, FULL, Scale, plan, tables_of
+from bentham.reproduce.runs import Cell, Result
+from bentham.reproduce.store import Store
+from bentham.tables import Table, load_table, read_table
+
+Task = tuple[Cell, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """What was found, and where it was written."""
+
+    claims: list[Claim]
+    evidence: Evidence
+    made: int  # runs made now
+    kept: int  # runs that were there
+
+
+def reproduce(
+    out: Path,
+    scale: Scale = FULL,
+    deeplearning: Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    expect: Callable[[int, int], None] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Run every cell that `out` does not hold yet, then judge the claims.
+
+    `expect` is told how many runs there are in all and how many are there already; `progress` of
+    each that ends.
+    """
+    cells = plan(scale, deeplearning is not None)
+    tables = _tables(cells, deeplearning)
+    store = Store(out / "results", tables)
+    there = {cell: store.read(cell) for cell in cells}
+    seeds = {cell: range(seed, seed + repeats) for cell, repeats in cells.items()}
+    missing = [(cell, turn) for cell in cells for turn in seeds[cell] if turn not in there[cell]]
+    total = sum(cells.values())
+    if expect is not None:
+        expect(total, total - len(missing))
+    # The long ones first, so that no process is left with one at the end.
+    missing.sort(key=lambda task: -task[0].work)
+    for (cell, _), result in run_in_pool(_run, missing, jobs, _begin, tables):
+        store.add(cell, result)
+        if progress is not None:
+            progress(cell.name)
+    results = {
+        cell: [result for result in store.settle(cell) if result["seed"] in seeds[cell]]
+        for cell in cells
+    }
+    evidence = Evidence(results, tables, scale)
+    claims = [
+        *one_device_claims(evidence),
+        *device_claims(evidence),
+        *theory_claims(evidence),
+    ]
+    _write_claims(out / "claims.json", claims, evidence, seed)
+    return Reproduction(claims, evidence, len(missing), total - len(missing))
+
+
+_TABLES: dict[str, Table] = {}  # of a worker process
+
+
+def _begin(tables: Mapping[str, Table]) -> None:
+    _TABLES.update(tables)
+
+
+def _run(task: Task) -> Result:
+    cell, seed = task
+    return cell.run(seed, _TABLES)
+
+
+def _tables(cells: Mapping[Cell, int], deeplearning: Path | None) -> dict[str, Table]:
+    tables: dict[str, Table] = {}
+    for name in tables_of(cells):
+        if name != DEEPLEARNING:
+            tables[name] = load_table(name)
+        elif deeplearning is not None:
+            tables[name] = _checked(read_table(deeplearning, DEEPLEARNING), deeplearning)
+    return tables
+
+
+def _checked(table: Table, path: Path) -> Table:
+    """DEEPLEARNING must allow the protocol: 8 complete studies for the prior, and some served."""
+    complete = int(np.isfinite(table.scores).all(axis=1).sum())
+    if len(table.studies) < 10 or complete < holdout(table) or len(table.models) < 3:
+        raise InvalidInput(
+            f"{path}: {len(table.studies)} studies ({complete} complete) x {len(table.models)} "
+            "models; the protocol needs at least 10 studies, 8 of them complete, and 3 models: "
+            "check that this is the DEEPLEARNING table (22 x 8)"
+        )
+    return table
+
+
+def _write_claims(path: Path, claims: list[Claim], evidence: Evidence, seed: int) -> None:
+    """No time, path or machine in it: the same runs give the same bytes."""
+    content: dict[str, Any] = {
+        "scale": evidence.scale.name,
+        "seed": seed,
+        "deeplearning": evidence.has_deeplearning,
+        "claims": [claim.plain() for claim in claims],
+        "beyond": beyond(evidence),
+    }
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    fresh.replace(path)

@@ -1,0 +1,93 @@
+"""Results on disk, so that a run that was stopped goes on where it was.
+
+Each cell has a file of JSON lines: first what it is and which code made it, then one line per run.
+A line is appended when its run ends. What other code or another table made is not used again.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from bentham.reproduce.runs import Cell, Result, TableCell
+from bentham.tables import Table
+
+FORMAT = 1
+# Whatever these packages hold can change a run.
+CODE = ("bentham.core", "bentham.sim", "bentham.tables", "bentham.experiments")
+OWN_CODE = ("problems.py", "runs.py")
+
+
+class Store:
+    """The folder of results."""
+
+    def __init__(self, folder: Path, tables: Mapping[str, Table]):
+        self._folder = folder
+        self._code = fingerprint()
+        self._tables = {name: _table_hash(table) for name, table in tables.items()}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, cell: Cell) -> dict[int, Result]:
+        """The runs that are there, by seed; those of other code or tables are forgotten."""
+        try:
+            header, *lines = self._path(cell).read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeDecodeError):
+            return {}
+        if header != json.dumps(self._header(cell)):
+            self._path(cell).unlink()
+            return {}
+        results: dict[int, Result] = {}
+        for line in lines:
+            try:
+                result = json.loads(line)
+                results.setdefault(result["seed"], result)
+            except (ValueError, KeyError, TypeError):  # the run was stopped while writing it
+                continue
+        return results
+
+    def add(self, cell: Cell, result: Result) -> None:
+        """Keep one more run."""
+        path = self._path(cell)
+        begun = path.exists()
+        with path.open("a", encoding="utf-8") as file:
+            # The line feed comes first: after a line that was cut off, too, a new one begins.
+            file.write("" if begun else json.dumps(self._header(cell)))
+            file.write("\n" + json.dumps(result, allow_nan=False))
+
+    def settle(self, cell: Cell) -> list[Result]:
+        """All runs in the order of their seeds; the file is put in that order, too."""
+        results = self.read(cell)
+        ordered = [results[seed] for seed in sorted(results)]
+        lines = [json.dumps(self._header(cell)), *(json.dumps(result) for result in ordered)]
+        path, fresh = self._path(cell), self._path(cell).with_suffix(".new")
+        fresh.write_text("\n".join(lines), encoding="utf-8")
+        fresh.replace(path)
+        return ordered
+
+    def _path(self, cell: Cell) -> Path:
+        return self._folder / f"{cell.name}.jsonl"
+
+    def _header(self, cell: Cell) -> dict[str, Any]:
+        table = self._tables[cell.table] if isinstance(cell, TableCell) else None
+        return {"format": FORMAT, "code": self._code, "table": table, "cell": asdict(cell)}
+
+
+def fingerprint() -> str:
+    """A hash of all code that a run goes through."""
+    digest = hashlib.sha256()
+    for package in CODE:
+        root = Path(str(resources.files(package)))
+        for path in sorted(root.rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    for name in OWN_CODE:
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _table_hash(table: Table) -> str:
+    digest = hashlib.sha256(json.dumps([table.studies, table.models]).encode())
+    digest.update(table.scores.tobytes() + table.costs.tobytes())
+    return digest.hexdigest()[:16]
