@@ -6,7 +6,7 @@ from bentham.reproduce.claims import Claim, Measured, Verdict, in_words, shares,
 from bentham.reproduce.comparisons import READINGS, SUPPLY, against, gain
 from bentham.reproduce.curves import Estimate, rank_correlation, regret_ratio
 from bentham.reproduce.evidence import TITLES, Evidence
-from bentham.reproduce.plan import DEEPLEARNING, SPREAD_TABLES
+from bentham.reproduce.plan import DEEPLEARNING, SPREAD_TABLES, STUDY_TABLES
 from bentham.tables.standin import STANDIN, spread
 
 FIVE = 5.0
@@ -46,6 +46,14 @@ def five_times(evidence: Evidence) -> Claim:
     measured.append(
         Measured.of("cumulative regret of round robin by EI over mdmt's without cost", blind)
     )
+    for table in STUDY_TABLES:
+        measured.append(
+            Measured.of(
+                "cumulative regret of round robin by EI per cost over mdmt's, "
+                f"{evidence.served(table)} studies of oboe",
+                gain(evidence, table, "round-robin-rate", 1),
+            )
+        )
     return Claim(
         "five-times-on-azure",
         "Section 6.2, Figure 2",
@@ -57,11 +65,14 @@ def five_times(evidence: Evidence) -> Claim:
         "latter. The verdict joins both readings.",
         tuple(measured),
         together(verdicts),
-        _why_cost(blind, gain(evidence, STANDIN, "round-robin-rate", 1)),
+        _why_cost(evidence, blind),
     )
 
 
-def _why_cost(blind: Estimate, rate: Estimate) -> str:
+def _why_cost(evidence: Evidence, blind: Estimate) -> str:
+    rate = gain(evidence, STANDIN, "round-robin-rate", 1)
+    more = STUDY_TABLES[1:]
+    gains = [gain(evidence, table, "round-robin-rate", 1).value for table in more]
     first = (
         "Choosing among studies by expected improvement, but without dividing by cost, gains "
         f"{in_words(blind, 'x')} over round robin: "
@@ -75,7 +86,10 @@ def _why_cost(blind: Estimate, rate: Estimate) -> str:
         )
     return first + (
         f"Against a round robin that divides by cost, too, mdmt gains {in_words(rate, 'x')} in "
-        "cumulative regret."
+        f"cumulative regret with these {evidence.served(STANDIN)} studies, and {min(gains):.2f} to "
+        f"{max(gains):.2f}x with {evidence.served(more[0])} to {evidence.served(more[-1])} studies "
+        "of oboe: what choosing among studies is worth depends on how many there are to choose "
+        "from."
     )
 
 

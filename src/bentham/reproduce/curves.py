@@ -25,6 +25,7 @@ COVERED = (2.5, 97.5)
 LEVELS = 20
 LOWEST_SHARE = 0.05  # levels go from the regret after the warm start to this share of it
 _BOOTSTRAP_SEED = 20180
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class Curves:
         return np.asarray(self.times[reached.argmax(axis=2)])
 
     def levels(self) -> Vector:
-        """From the regret after the warm start downwards."""
-        highest = self.after_warm_start
+        """From the regret after the warm start downwards; from the first, if that leaves none."""
+        highest = self.after_warm_start or float(self.values[:, 0].mean())
         return np.geomspace(highest, LOWEST_SHARE * highest, LEVELS)
 
 
@@ -93,14 +94,12 @@ class SpeedUp:
 def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
     """How much faster `fast` is, the same runs of both resampled."""
     weights = resamples(len(slow.values))
-    ratios = np.array(
+    table = np.concatenate(
         [
-            slow.times_to(levels, rows) / fast.times_to(levels, rows)
+            _ratio(slow.times_to(levels, rows), fast.times_to(levels, rows))
             for rows in np.array_split(weights, 20)  # a part at a time: less memory
-        ],
-        dtype=object,
+        ]
     )
-    table = np.concatenate(list(ratios)).astype(float)
     logs = np.log(table).mean(axis=1)
     return SpeedUp(
         levels,
@@ -110,6 +109,11 @@ def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
         estimate(np.exp(logs)),
         logs[1:],
     )
+
+
+def _ratio(slow: Matrix, fast: Matrix) -> Matrix:
+    """Of times; where a level is reached at once, by both: 1."""
+    return np.divide(slow, fast, out=np.ones_like(slow), where=fast > 0.0)
 
 
 def resamples(runs: int) -> Matrix:
@@ -129,7 +133,8 @@ def estimate(values: Vector) -> Estimate:
 def regret_ratio(slow: Curves, fast: Curves) -> Estimate:
     """Cumulative regrets, run by run: the geometric mean of their ratios."""
     runs = min(len(slow.regrets), len(fast.regrets))  # they began with the same seed
-    logs = np.log(slow.regrets[:runs] / fast.regrets[:runs])
+    # Where there is nothing to regret, neither has more of it.
+    logs = np.log((slow.regrets[:runs] + _TINY) / (fast.regrets[:runs] + _TINY))
     return estimate(np.exp(np.einsum("br,r->b", resamples(len(logs)), logs)))
 
 

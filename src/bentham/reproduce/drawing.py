@@ -84,8 +84,12 @@ def logarithmic(axes: Axes, which: str = "xy") -> None:
     for name in which:
         axis = axes.xaxis if name == "x" else axes.yaxis
         (axes.set_xscale if name == "x" else axes.set_yscale)("log")
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_major_formatter(FuncFormatter(_plain))
         axis.set_minor_formatter(NullFormatter())
+
+
+def _plain(value: float, _: int | None) -> str:
+    return f"{value:,.0f}" if value >= 1.0 else f"{value:g}"
 
 
 def label_few_decades(axes: Axes) -> None:

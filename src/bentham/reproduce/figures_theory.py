@@ -54,7 +54,8 @@ def theory_panels(evidence: Evidence) -> list[Panel]:
             "miu",
             "MIU(T, K), half of the arms tried",
             "Maximal incremental uncertainty as the number of arms grows: between a bound from "
-            "below and one from above, shaded where they differ.",
+            "below and one from above, shaded where they differ. Matérn and independent models "
+            "lie on one line.",
             _miu,
         )
     )
@@ -105,7 +106,7 @@ def _miu(axes: Axes) -> None:
         sizes, lower, upper = np.array(miu_growth(case)).T
         axes.plot(
             sizes, lower, color=line.colour, linestyle=line.dashes, marker=line.marker,
-            markersize=4.5, label=line.label,
+            markersize=9.0 if case == "matern" else 4.5, markerfacecolor="none", label=line.label,
         )  # fmt: skip
         axes.fill_between(sizes, lower, upper, color=line.colour, alpha=0.15, linewidth=0)
     logarithmic(axes, "y")

@@ -22,12 +22,18 @@ KINDS = {
     Verdict.FAILS: ("fails", "✗"),
     Verdict.UNTESTED: ("untested", "?"),
 }
+TALLY = {
+    Verdict.HOLDS: "hold",
+    Verdict.PART: "hold in part",
+    Verdict.FAILS: "do not hold",
+    Verdict.UNTESTED: "cannot be tested",
+}
 SECTIONS = (
     ("One device (Figure 2)", "figure-2-", True),
     ("More devices (Figure 3)", "figure-3-", True),
     ("Four and eight devices (Figure 4)", "figure-4-", True),
     ("The synthetic problem (Figure 5)", "figure-5-", False),
-    ("Causes: cost, and the spread of scores", ("cost-", "spread"), False),
+    ("Causes: cost, and the spread of scores", ("cost-", "spread", "studies"), False),
     ("Theory (Section 5)", ("bound-", "miu", "rate"), False),
     ("Beyond the paper", "beyond-", False),
 )
@@ -63,8 +69,8 @@ def page(
 def _head(claims: Sequence[Claim], evidence: Evidence, command: str) -> str:
     scale = evidence.scale
     tally = ", ".join(
-        f"{sum(claim.verdict is verdict for claim in claims)} {escape(verdict.value)}"
-        for verdict in Verdict
+        f"{sum(claim.verdict is verdict for claim in claims)} {words}"
+        for verdict, words in TALLY.items()
         if any(claim.verdict is verdict for claim in claims)
     )
     missing = "" if evidence.has_deeplearning else f"<p class='missing'>{escape(SUPPLY)}.</p>"
@@ -94,7 +100,7 @@ def _summary(claims: Sequence[Claim]) -> str:
         ]
         for claim in claims
     ]
-    return "<h2>In short</h2>" + _table(["claim", "in the paper", "verdict"], rows)
+    return "<h2>In short</h2>" + _table(["claim", "in the paper", "verdict"], rows, kind="summary")
 
 
 def _badge(verdict: Verdict) -> str:
@@ -202,6 +208,7 @@ def _data(evidence: Evidence) -> str:
             ["study", *standin.models, "deviation"],
             cells,
             numeric=range(1, len(standin.models) + 2),
+            kind="wide",
         )
     )
 
@@ -211,7 +218,10 @@ def _mean_spread(evidence: Evidence, table: str) -> float:
 
 
 def _table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] | range = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numeric: Sequence[int] | range = (),
+    kind: str = "",
 ) -> str:
     def row(cells: Sequence[str], tag: str, wrap: Callable[[str], str] = str) -> str:
         return "".join(
@@ -221,7 +231,7 @@ def _table(
 
     body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in rows)
     return (
-        f"<div class='scroll'><table><thead><tr>{row(header, 'th', escape)}</tr></thead>"
+        f"<div class='scroll {kind}'><table><thead><tr>{row(header, 'th', escape)}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -232,4 +242,6 @@ def _short(number: float | None) -> str:
         return ""
     if number == round(number) and abs(number) < 1e6:
         return f"{number:.0f}"
-    return f"{number:.3g}" if 1e-3 <= abs(number) < 1e5 else f"{number:.1e}"
+    if abs(number) < 5e-4:  # nothing here is that small and not rounding
+        return "0"
+    return f"{number:.3g}" if abs(number) < 1e5 else f"{number:.1e}"

@@ -21,7 +21,7 @@ BEYOND = ("default", "gp-ucb", "oracle")
 READINGS = ("round-robin-rate", "paper-without-cost")
 SPREAD_TABLES = tuple(f"spread:{place}" for place in range(1, 25))
 # History takes 8 of these studies; 9 and 14 served are the paper's numbers.
-STUDY_COUNTS = (17, 22, 38, 68)
+STUDY_COUNTS = (17, 22, 38, 68, 128, 218)
 STUDY_TABLES = tuple(f"classifiers:{studies}" for studies in STUDY_COUNTS)
 
 
@@ -82,8 +82,9 @@ def plan(scale: Scale, deeplearning: bool) -> dict[Cell, int]:
         for variant in ("paper", "round-robin", "round-robin-rate"):
             cells[TableCell(table, variant, 1)] = scale.probes
     for table in STUDY_TABLES:
-        for devices in (1, 8):
-            cells[TableCell(table, "paper", devices)] = scale.probes
+        for variant in ("paper", "round-robin", *READINGS):
+            for devices in (1, 8):
+                cells[TableCell(table, variant, devices)] = scale.probes
     for case in CASES:
         cells |= dict.fromkeys(rate_cells(case, scale), scale.rates)
     for case in BOUND_CASES:

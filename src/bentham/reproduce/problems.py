@@ -89,6 +89,7 @@ class TheoryCell:
                 "lemma": bounds.lemma,
                 "theorem_lower": bounds.theorem.lower,
                 "theorem_upper": bounds.theorem.upper,
+                "uncertainty": bounds.uncertainty,
                 "broken": list(bounds.broken),
             }
         return result

@@ -109,6 +109,8 @@ def _checked(table: Table, path: Path) -> Table:
             "models; the protocol needs at least 10 studies, 8 of them complete, and 3 models: "
             "check that this is the DEEPLEARNING table (22 x 8)"
         )
+    if float(np.nanmax(np.nanmax(table.scores, axis=1) - np.nanmin(table.scores, axis=1))) <= 0.0:
+        raise InvalidInput(f"{path}: in every study all models score the same; check the file")
     return table
 
 

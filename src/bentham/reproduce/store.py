@@ -33,8 +33,8 @@ class Store:
     def read(self, cell: Cell) -> dict[int, Result]:
         """The runs that are there, by seed; those of other code or tables are forgotten."""
         try:
-            header, *lines = self._path(cell).read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeDecodeError):
+            header, *lines = self._path(cell).read_bytes().decode(errors="replace").split("\n")
+        except FileNotFoundError:
             return {}
         if header != json.dumps(self._header(cell)):
             self._path(cell).unlink()

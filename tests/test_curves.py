@@ -1,0 +1,138 @@
+"""Curves, speed-ups and their intervals, against plain computation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from bentham.reproduce.curves import (
+    RESAMPLES,
+    Curves,
+    rank_correlation,
+    regret_ratio,
+    resamples,
+    slope,
+    speed_up,
+)
+from bentham.reproduce.runs import Result
+
+
+def falling(seed: int, runs: int = 6, stretch: float = 1.0) -> list[Result]:
+    """Runs whose regret falls in steps to zero; stretched in time."""
+    results = []
+    for run in range(runs):
+        rng = np.random.default_rng([seed, run])
+        steps = 12
+        times = np.concatenate([[0.0], np.cumsum(rng.exponential(1.0, steps))])
+        levels = np.concatenate([np.sort(rng.random(steps))[::-1], [0.0]])
+        curve = [
+            [stretch * float(time), float(level)] for time, level in zip(times, levels, strict=True)
+        ]
+        area = sum(
+            (later[0] - earlier[0]) * earlier[1] for earlier, later in itertools.pairwise(curve)
+        )
+        results.append(
+            {
+                "seed": run,
+                "curve": curve,
+                "cumulative_regret": area,
+                "end_time": curve[-1][0],
+                "warm_start_ends": curve[2][0],
+                "regret_then": curve[2][1],
+            }
+        )
+    return results
+
+
+def mean_at(results: list[Result], time: float) -> float:
+    return float(
+        np.mean(
+            [[mean for when, mean in result["curve"] if when <= time][-1] for result in results]
+        )
+    )
+
+
+@given(st.integers(0, 1000), st.floats(0.001, 0.9))
+def test_the_time_to_a_level_is_where_the_mean_curve_falls_to_it(seed: int, level: float) -> None:
+    results = falling(seed)
+    curves = Curves.of(results)
+    weights = np.full((1, len(results)), 1.0 / len(results))
+    ((time,),) = curves.times_to(np.array([level]), weights)
+    assert mean_at(results, time) <= level + 1e-9
+    before = [when for result in results for when, _ in result["curve"] if when < time]
+    assert all(mean_at(results, when) > level - 1e-9 for when in before)
+
+
+@given(st.integers(0, 1000), st.floats(0.1, 20.0))
+def test_a_curve_stretched_in_time_is_that_much_slower(seed: int, stretch: float) -> None:
+    fast, slow = Curves.of(falling(seed)), Curves.of(falling(seed, stretch=stretch))
+    found = speed_up(slow, fast, fast.levels())
+    for one in (found.largest, found.typical, *found.by_level):
+        assert one.value == pytest.approx(stretch)
+        assert one.low == pytest.approx(stretch)
+        assert one.high == pytest.approx(stretch)
+    assert regret_ratio(slow, fast).value == pytest.approx(stretch)
+
+
+def test_levels_start_where_the_warm_start_ends() -> None:
+    curves = Curves.of(falling(1))
+    levels = curves.levels()
+    assert levels[0] == pytest.approx(np.mean([run["regret_then"] for run in falling(1)]))
+    assert levels[-1] == pytest.approx(levels[0] / 20.0)
+
+
+def test_sampled_curves_are_steps() -> None:
+    results = falling(3)
+    curves = Curves.of(results)
+    times = np.array([0.0, 0.7, 2.0, 50.0])
+    expected = [mean_at(results, time) for time in times]
+    assert curves.sampled(times).mean(axis=0) == pytest.approx(expected)
+
+
+def test_resamples_begin_with_all_runs_and_draw_as_many() -> None:
+    weights = resamples(7)
+    assert weights.shape == (RESAMPLES + 1, 7)
+    assert weights[0] == pytest.approx(np.full(7, 1 / 7))
+    assert weights.sum(axis=1) == pytest.approx(np.ones(RESAMPLES + 1))
+    assert np.array_equal(weights, resamples(7))
+    assert weights[1:].std() > 0.0
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    hits = 0
+    for seed in range(200):
+        noise = np.random.default_rng(seed).normal(0.0, 0.5, 40)
+        one = np.exp(noise)
+        curves = [
+            Curves(np.array([0.0]), np.zeros((40, 1)), regrets, 1.0)
+            for regrets in (one, np.ones(40))
+        ]
+        ratio = regret_ratio(*curves)
+        hits += ratio.low <= 1.0 <= ratio.high
+    assert 175 <= hits <= 200
+
+
+@given(st.floats(-2.0, 2.0))
+def test_a_power_law_has_its_power(power: float) -> None:
+    x = np.array([1.0, 2.0, 4.0, 8.0])
+    y = np.outer(np.array([0.5, 1.0, 3.0]), x**power)
+    found = slope(x, y)
+    assert found.value == pytest.approx(power, abs=1e-9)
+    assert found.low == pytest.approx(power, abs=1e-9)
+
+
+@given(st.lists(st.integers(0, 5), min_size=5, max_size=20), st.integers(0, 99))
+def test_rank_correlation_is_spearmans(values: list[int], seed: int) -> None:
+    x = np.array(values, dtype=float)
+    y = np.random.default_rng(seed).integers(0, 6, len(x)).astype(float)
+    if np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
+        return
+    assert rank_correlation(x, y).value == pytest.approx(spearmanr(x, y).statistic)
+
+
+def test_ratios_take_the_runs_that_both_have() -> None:
+    many, few = Curves.of(falling(5, 6)), Curves.of(falling(5, 3, stretch=2.0))
+    assert regret_ratio(few, many).value == pytest.approx(2.0)
