@@ -6,6 +6,8 @@ import pytest
 from bentham.core.theory import miu_scores, miu_total
 from bentham.reproduce.claims import Verdict
 from bentham.reproduce.claims_theory import UNEQUAL, exponent, miu_diagonal
+from bentham.reproduce.evidence import Evidence
+from bentham.reproduce.plan import QUICK
 from bentham.reproduce.problems import CASES, NEEDLE, RANK, VARIANCE, TheoryCell, draw
 
 
@@ -70,7 +72,7 @@ def test_waiting_counts_studies_that_no_device_has_served() -> None:
 
 
 def test_the_bound_by_the_diagonal_has_a_counterexample() -> None:
-    claim = miu_diagonal()
+    claim = miu_diagonal(Evidence({}, {}, QUICK))
     assert claim.verdict is Verdict.FAILS
     unequal, equal = claim.measured
     assert unequal.value == pytest.approx(2.0 * UNEQUAL[0] ** 0.5)

@@ -35,7 +35,8 @@ PAPER = {"prior": "sample"}
 VARIANTS: dict[str, Variant] = {
     "paper": Variant("MM-GP-EI, sample covariance, two fastest models first", "mdmt", PAPER),
     "default": Variant("what Bentham does unless told otherwise"),
-    "oracle": Variant("knows every score", "oracle"),
+    # What knows every score learns nothing from a prior: the cheapest will do.
+    "oracle": Variant("knows every score", "oracle", {**PAPER, "warm_start": "none"}),
     "oracle-warm": Variant("the oracle, two fastest models first as in the paper", "oracle", PAPER),
     "round-robin": Variant("studies in turn, with the paper's prior", "round-robin", PAPER),
     "round-robin-rate": Variant("the same, but models by EI per cost", None, PAPER),

@@ -17,7 +17,7 @@ def ratios(evidence: Evidence) -> list[Row]:
         for table in evidence.compared
         for variant in BEYOND
         for devices in COMPARED_DEVICES
-    ] + [(SYNTHETIC, "default", devices) for devices in SYNTHETIC_DEVICES]
+    ] + [(SYNTHETIC, variant, devices) for variant in BEYOND for devices in SYNTHETIC_DEVICES]
     return [
         (
             table,

@@ -16,17 +16,6 @@ MARGIN = 1.25  # within this factor either way: about equal
 NEAR_LINEAR, HALF_LINEAR = 0.75, 0.5  # efficiency: speed-up over the number of devices
 
 
-def device_claims(evidence: Evidence) -> list[Claim]:
-    """All of them, in the order of the paper."""
-    return [
-        more_devices(evidence),
-        more_studies(evidence),
-        four_devices(evidence),
-        eight_devices(evidence),
-        near_linear(evidence),
-    ]
-
-
 def more_devices(evidence: Evidence) -> Claim:
     """Figure 3."""
     measured, supported = [], []
@@ -203,3 +192,6 @@ def near_linear(evidence: Evidence) -> Claim:
         tuple(measured),
         together(verdicts),
     )
+
+
+DEVICE_CLAIMS = (more_devices, more_studies, four_devices, eight_devices, near_linear)

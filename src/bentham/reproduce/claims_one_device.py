@@ -12,11 +12,6 @@ from bentham.tables.standin import STANDIN, spread
 FIVE = 5.0
 
 
-def one_device_claims(evidence: Evidence) -> list[Claim]:
-    """All of them, in the order of the paper."""
-    return [five_times(evidence), no_speed_up(evidence), because_of_spread(evidence)]
-
-
 def five_times(evidence: Evidence) -> Claim:
     """Figure 2, AZURE."""
     measured, verdicts = [], []
@@ -183,3 +178,6 @@ def because_of_spread(evidence: Evidence) -> Claim:
         verdict,
         "" if verdict is Verdict.HOLDS else why,
     )
+
+
+ONE_DEVICE_CLAIMS = (five_times, no_speed_up, because_of_spread)

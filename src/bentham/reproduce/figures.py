@@ -1,6 +1,6 @@
 """The paper's figures, drawn from the results; and those that go beyond it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +26,13 @@ from bentham.reproduce.drawing import (
 from bentham.reproduce.evidence import CUTOFF, TITLES, Evidence
 from bentham.reproduce.figures_causes import cause_panels
 from bentham.reproduce.figures_theory import theory_panels
-from bentham.reproduce.plan import COMPARED_DEVICES, DEVICES, PAPER_POLICIES, SYNTHETIC_DEVICES
+from bentham.reproduce.plan import (
+    BEYOND,
+    COMPARED_DEVICES,
+    DEVICES,
+    PAPER_POLICIES,
+    SYNTHETIC_DEVICES,
+)
 from bentham.tables.standin import STANDIN
 
 POINTS = 400
@@ -50,7 +56,12 @@ DEVICE_LINES = {
 PRIORS = {
     "paper": Line("mdmt, prior of 8 studies", BLUE, "-", "o"),
     "told": Line("mdmt, true prior", SKY, "--", "^"),
+}
+BEYOND_PRIORS = {
+    "paper": PRIORS["paper"],
     "default": Line("learned defaults (joint)", ORANGE, "-.", "s"),
+    "gp-ucb": Line("gp-ucb (ease.ml)", PINK, "--", "v"),
+    "oracle": Line("oracle", GREY, ":", "D"),
 }
 UNITS = {STANDIN: "time (seconds)"}
 OTHER_UNITS = "time (the table's units of cost)"
@@ -109,10 +120,9 @@ def panels(evidence: Evidence) -> list[Panel]:
             "figure-5-synthetic",
             f"Synthetic, 42 studies x 50 models: time to regret {CUTOFF:g}",
             "The paper's Figure 5: the average time until the instantaneous regret is "
-            f"{CUTOFF:g}, with one-sigma bars over {evidence.scale.synthetic} runs (learned "
-            f"defaults: {evidence.scale.learned}), and the ideal lines of a speed-up equal to the "
-            "number of devices.",
-            partial(_synthetic, evidence),
+            f"{CUTOFF:g}, with one-sigma bars over {evidence.scale.synthetic} runs, and the ideal "
+            "lines of a speed-up equal to the number of devices.",
+            partial(_synthetic, evidence, PRIORS),
         )
     )
     found += cause_panels(evidence)
@@ -132,15 +142,25 @@ def panels(evidence: Evidence) -> list[Panel]:
                     ),
                 )
             )  # fmt: skip
-    for table in evidence.compared:
-        found.append(
-            Panel(
-                f"beyond-devices-{table}",
-                f"{TITLES[table]}, learned defaults",
-                f"Beyond the paper: the learned defaults with 1, 2, 4 and 8 devices; {runs}.",
-                partial(_devices, evidence, table, "default"),
+    for variant in BEYOND:
+        for table in evidence.compared:
+            name = POLICIES[variant].label
+            found.append(
+                Panel(
+                    f"beyond-devices-{table}-{variant}",
+                    f"{TITLES[table]}, {name}",
+                    f"Beyond the paper: {name} with 1, 2, 4 and 8 devices; {runs}.",
+                    partial(_devices, evidence, table, variant),
+                )
             )
+    found.append(
+        Panel(
+            "beyond-synthetic",
+            f"Synthetic, 42 studies x 50 models: time to regret {CUTOFF:g}",
+            "Beyond the paper: Figure 5 for all policies, with one-sigma bars over runs.",
+            partial(_synthetic, evidence, BEYOND_PRIORS),
         )
+    )
     return found
 
 
@@ -180,9 +200,9 @@ def _regret(
     axes.legend(loc="lower left")
 
 
-def _synthetic(evidence: Evidence, axes: Axes) -> None:
+def _synthetic(evidence: Evidence, lines: Mapping[str, Line], axes: Axes) -> None:
     devices = np.array(SYNTHETIC_DEVICES, dtype=float)
-    for variant, line in PRIORS.items():
+    for variant, line in lines.items():
         times = [evidence.cutoff_times(variant, count) for count in SYNTHETIC_DEVICES]
         means = np.array([one.mean() for one in times])
         bars = [one.std(ddof=1) if len(one) > 1 else 0.0 for one in times]
@@ -194,5 +214,7 @@ def _synthetic(evidence: Evidence, axes: Axes) -> None:
     axes.plot([], [], color=GREY, linewidth=0.8, label="ideal, from 1 device on")
     logarithmic(axes, "y")
     counts(axes, SYNTHETIC_DEVICES)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low / (high / low) ** 0.3, high)  # room for the legend
     axes.set(xlabel="number of devices", ylabel="average time (units of cost)")
     axes.legend(loc="lower left")

@@ -70,10 +70,10 @@ def plan(scale: Scale, deeplearning: bool) -> dict[Cell, int]:
         for variant in (*PAPER_POLICIES, *BEYOND, *READINGS):
             for devices in COMPARED_DEVICES:
                 cells[TableCell(table, variant, devices)] = scale.repeats
-        for variant in ("paper", "default"):
+        for variant in ("paper", *BEYOND):
             for devices in DEVICES:
                 cells[TableCell(table, variant, devices)] = scale.repeats
-    for variant in ("paper", "told", "default"):
+    for variant in ("paper", "told", *BEYOND):
         for devices in SYNTHETIC_DEVICES:
             cells[TableCell(SYNTHETIC, variant, devices)] = (
                 scale.learned if variant == "default" else scale.synthetic

@@ -109,8 +109,7 @@ def _waiting(run: Run, studies: Sequence[Study], truth: Mapping[Arm, float]) -> 
 def covariance_of(case: str, arms: int, rng: np.random.Generator) -> Matrix:
     """K over so many arms."""
     if case == "finite-rank":
-        features = rng.standard_normal((arms, RANK))
-        features /= np.sqrt((features**2).sum(axis=1, keepdims=True))
+        features = _features(arms, rng)
         return np.asarray(VARIANCE * np.einsum("if,jf->ij", features, features))
     if case == "matern":
         return VARIANCE * correlation("matern52", rng.random((arms, 1)), LENGTH_SCALE)
@@ -118,11 +117,21 @@ def covariance_of(case: str, arms: int, rng: np.random.Generator) -> Matrix:
 
 
 def draw(case: str, studies: int, models: int, seed: int) -> tuple[Matrix, Vector]:
-    """K and the true scores of all arms, study by study."""
+    """K and the true scores of all arms, study by study.
+
+    No eigenvectors: their signs are the linear algebra's choice, and so would the draw be.
+    """
     arms = studies * models
-    rng = np.random.default_rng([seed, studies, models, CASES.index(case)])
+    start = [seed, studies, models, CASES.index(case)]
+    rng = np.random.default_rng(start)
     covariance = covariance_of(case, arms, rng)
     deviation = math.sqrt(VARIANCE)
+    if case == "finite-rank":
+        features = _features(arms, np.random.default_rng(start))  # those of the covariance
+        return covariance, deviation * np.einsum("if,f->i", features, rng.standard_normal(RANK))
+    if case == "matern":
+        root = np.linalg.cholesky(covariance + JITTER * np.eye(arms))
+        return covariance, np.einsum("ij,j->i", root, rng.standard_normal(arms))
     if case == "independent-even":
         width = math.sqrt(3.0) * deviation
         return covariance, rng.uniform(-width, width, arms)
@@ -130,8 +139,9 @@ def draw(case: str, studies: int, models: int, seed: int) -> tuple[Matrix, Vecto
         scores = np.zeros((studies, models))
         scores[np.arange(studies), rng.integers(0, models, studies)] = NEEDLE * deviation
         return covariance, scores.ravel()
-    if case == "independent":
-        return covariance, deviation * rng.standard_normal(arms)
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return covariance, np.einsum("ij,j->i", root, rng.standard_normal(arms))
+    return covariance, deviation * rng.standard_normal(arms)
+
+
+def _features(arms: int, rng: np.random.Generator) -> Matrix:
+    features = rng.standard_normal((arms, RANK))
+    return np.asarray(features / np.sqrt((features**2).sum(axis=1, keepdims=True)))

@@ -13,9 +13,9 @@ from bentham.experiments.pool import run_in_pool
 from bentham.experiments.variants import holdout
 from bentham.reproduce.beyond import beyond
 from bentham.reproduce.claims import Claim
-from bentham.reproduce.claims_devices import device_claims
-from bentham.reproduce.claims_one_device import one_device_claims
-from bentham.reproduce.claims_theory import theory_claims
+from bentham.reproduce.claims_devices import DEVICE_CLAIMS
+from bentham.reproduce.claims_one_device import ONE_DEVICE_CLAIMS
+from bentham.reproduce.claims_theory import THEORY_CLAIMS
 from bentham.reproduce.evidence import Evidence
 from bentham.reproduce.plan import DEEPLEARNING, FULL, Scale, plan, tables_of
 from bentham.reproduce.runs import Cell, Result
@@ -23,6 +23,8 @@ from bentham.reproduce.store import Store
 from bentham.tables import Table, load_table, read_table
 
 Task = tuple[Cell, int]
+# In the order of the report: that of the experiments, then of the theory.
+CLAIMS = (*ONE_DEVICE_CLAIMS, *DEVICE_CLAIMS, *THEORY_CLAIMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ def reproduce(
 ) -> Reproduction:
     """Run every cell that `out` does not hold yet, then judge the claims.
 
-    `expect` is told how many runs there are in all and how many are there already; `progress` of
-    each that ends.
+    `expect` is told how many steps there are in all (runs and claims) and how many of them are
+    done already; `progress` of each that ends.
     """
     cells = plan(scale, deeplearning is not None)
     tables = _tables(cells, deeplearning)
@@ -57,7 +59,7 @@ def reproduce(
     missing = [(cell, turn) for cell in cells for turn in seeds[cell] if turn not in there[cell]]
     total = sum(cells.values())
     if expect is not None:
-        expect(total, total - len(missing))
+        expect(total + len(CLAIMS), total - len(missing))
     # The long ones first, so that no process is left with one at the end.
     missing.sort(key=lambda task: -task[0].work)
     for (cell, _), result in run_in_pool(_run, missing, jobs, _begin, tables):
@@ -69,11 +71,11 @@ def reproduce(
         for cell in cells
     }
     evidence = Evidence(results, tables, scale)
-    claims = [
-        *one_device_claims(evidence),
-        *device_claims(evidence),
-        *theory_claims(evidence),
-    ]
+    claims = []
+    for judge in CLAIMS:
+        claims.append(judge(evidence))
+        if progress is not None:
+            progress(f"claim: {claims[-1].name}")
     _write_claims(out / "claims.json", claims, evidence, seed)
     return Reproduction(claims, evidence, len(missing), total - len(missing))
 

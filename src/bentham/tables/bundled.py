@@ -10,6 +10,7 @@ spread:PLACE    those 8 on 17 datasets: 1 has those where they differ least, 24 
 PATH            a CSV file with the columns study, model, score, cost
 """
 
+import functools
 import os
 from dataclasses import replace
 from importlib import resources
@@ -69,9 +70,13 @@ def _from_path(name: str) -> Table:
     return read_table(path)
 
 
+@functools.cache  # many tables are cut from one
 def _packaged(file: str, name: str) -> Table:
     with resources.as_file(resources.files("bentham.tables") / "data" / file) as path:
-        return read_table(path, name)
+        table = read_table(path, name)
+    for array in (table.scores, table.costs):
+        array.setflags(write=False)
+    return table
 
 
 def _slice(table: Table, models: int) -> Table:
