@@ -2,7 +2,10 @@
 
 import json
 import shlex
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +68,7 @@ def reproduce(
     if out.exists() and not out.is_dir():
         raise InvalidInput(f"{out} is a file; name a folder")
     began = time.monotonic()
-    with progress_bar(1) as bar:
+    with _resumable(), progress_bar(1) as bar:
 
         def expect(total: int, there: int) -> None:
             bar.expect(total)
@@ -90,6 +93,15 @@ def reproduce(
         print(json.dumps(json.loads((out / "claims.json").read_text(encoding="utf-8"))))
     else:
         _print(found, out, time.monotonic() - began)
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("bentham: stopped; the same command goes on from here", file=sys.stderr)
+        raise
 
 
 def _print(found: "Reproduction", out: Path, seconds: float) -> None:

@@ -1,16 +1,26 @@
 """Runs made on all cores, reported as they end."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from multiprocessing import get_context
 from typing import TypeVar
+
+from bentham.errors import BenthamError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 # One thread for each process: more would fight for the cores, and sum in another order.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def _begin(begin: Callable[..., None], *arguments: object) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a run at once, without a word
+    begin(*arguments)
 
 
 def run_in_pool(
@@ -28,12 +38,19 @@ def run_in_pool(
     os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited by the processes
     try:
         with ProcessPoolExecutor(
-            workers, mp_context=get_context("spawn"), initializer=begin, initargs=arguments
+            workers,
+            mp_context=get_context("spawn"),
+            initializer=partial(_begin, begin, *arguments),
         ) as pool:
             waiting = {pool.submit(function, task): task for task in tasks}
             try:
                 for future in as_completed(waiting):
                     yield waiting[future], future.result()
+            except BrokenProcessPool:
+                raise BenthamError(
+                    "a process that made runs was ended from outside, perhaps for want of memory; "
+                    "try again with fewer at a time, as with --jobs 1"
+                ) from None
             finally:  # on an error or an interrupt: what has not begun is not begun
                 pool.shutdown(wait=True, cancel_futures=True)
     finally:

@@ -16,9 +16,14 @@ from bentham.reproduce.runs import Cell, Result, TableCell
 from bentham.tables import Table
 
 FORMAT = 1
-# Whatever these packages hold can change a run.
-CODE = ("bentham.core", "bentham.sim", "bentham.tables", "bentham.experiments")
-OWN_CODE = ("problems.py", "runs.py")
+# Whatever these packages and files hold can change a run.
+PACKAGES = ("core", "sim", "tables")
+FILES = (
+    "experiments/rivals.py",
+    "experiments/variants.py",
+    "reproduce/problems.py",
+    "reproduce/runs.py",
+)
 
 
 class Store:
@@ -77,13 +82,11 @@ class Store:
 
 def fingerprint() -> str:
     """A hash of all code that a run goes through."""
+    root = Path(str(resources.files("bentham")))
+    paths = [path for package in PACKAGES for path in (root / package).rglob("*.py")]
     digest = hashlib.sha256()
-    for package in CODE:
-        root = Path(str(resources.files(package)))
-        for path in sorted(root.rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
-    for name in OWN_CODE:
-        digest.update(Path(__file__).with_name(name).read_bytes())
+    for path in sorted([*paths, *(root / name for name in FILES)]):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
