@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types unit bench regret docs lock clean help
+.PHONY: demo test lint types unit bench regret reproduce docs lock clean help
 
 help: ## What can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
@@ -44,6 +44,9 @@ bench: $(INSTALLED) ## Decision time, without and with learning, as JSON
 
 regret: $(INSTALLED) ## Regret against the paper's configuration and an oracle (a quarter of an hour)
 	@$(BIN)/bentham bench regret --devices 1,8 --repeat 5
+
+reproduce: $(INSTALLED) ## The paper's figures and claims, judged: reproduction/report.html (ten minutes)
+	@$(BIN)/bentham reproduce
 
 docs: $(INSTALLED) ## Make docs/reference.md from the code
 	@$(BIN)/python tools/make_reference.py

@@ -36,7 +36,7 @@ def simulate(
             help="A CSV file with the columns study,model,score,cost (a missing row: the study "
             "does not list that model), or a bundled table: [bold]synthetic[/] (50 studies x 50 "
             "models; synthetic:SEED for another draw), [bold]oboe[/] (418 x 219, really trained; "
-            "oboe:8 for 8 of its models).",
+            "oboe:8 for 8 of its models), [bold]azure-standin[/] (17 x 8, cut from oboe).",
         ),
     ],
     policy: Annotated[
