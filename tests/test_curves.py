@@ -27,7 +27,7 @@ def falling(seed: int, runs: int = 6, stretch: float = 1.0) -> list[Result]:
         rng = np.random.default_rng([seed, run])
         steps = 12
         times = np.concatenate([[0.0], np.cumsum(rng.exponential(1.0, steps))])
-        levels = np.concatenate([np.sort(rng.random(steps))[::-1], [0.0]])
+        levels = np.concatenate([[2.0], np.sort(rng.random(steps - 1))[::-1], [0.0]])
         curve = [
             [stretch * float(time), float(level)] for time, level in zip(times, levels, strict=True)
         ]
@@ -101,18 +101,25 @@ def test_resamples_begin_with_all_runs_and_draw_as_many() -> None:
     assert weights[1:].std() > 0.0
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+@pytest.mark.parametrize("runs", [4, 5, 12, 40])
+def test_intervals_cover_the_truth_about_as_often_as_they_say(runs: int) -> None:
     hits = 0
-    for seed in range(200):
-        noise = np.random.default_rng(seed).normal(0.0, 0.5, 40)
-        one = np.exp(noise)
+    for seed in range(400):
+        noise = np.random.default_rng(seed).normal(0.0, 0.5, runs)
         curves = [
-            Curves(np.array([0.0]), np.zeros((40, 1)), regrets, 1.0)
-            for regrets in (one, np.ones(40))
+            Curves(np.array([0.0]), np.zeros((runs, 1)), regrets, 1.0)
+            for regrets in (np.exp(noise), np.ones(runs))
         ]
         ratio = regret_ratio(*curves)
         hits += ratio.low <= 1.0 <= ratio.high
-    assert 175 <= hits <= 200
+    assert 0.91 * 400 <= hits <= 0.985 * 400
+
+
+def test_one_run_has_no_interval() -> None:
+    ratio = regret_ratio(Curves.of(falling(1, 1, stretch=2.0)), Curves.of(falling(1, 1)))
+    assert ratio.value == pytest.approx(2.0)
+    assert ratio.low == 0.0
+    assert ratio.high == float("inf")
 
 
 @given(st.floats(-2.0, 2.0))

@@ -1,10 +1,12 @@
 """Results are kept run by run: what was stopped goes on, what is stale is made again."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+import bentham
 from bentham.reproduce import store as stores
 from bentham.reproduce.runs import TableCell
 from bentham.reproduce.store import Store
@@ -75,6 +77,17 @@ def test_a_spoiled_file_is_begun_anew(
     assert store.read(CELL) == {0: {"seed": 0}}
 
 
-def test_the_fingerprint_is_of_the_code() -> None:
-    assert stores.fingerprint() == stores.fingerprint()
-    assert len(stores.fingerprint()) == 16
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [("core/regret.py", True), ("reproduce/runs.py", True), ("reproduce/page.py", False)],
+)
+def test_the_fingerprint_is_of_the_code_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, counts: bool
+) -> None:
+    root = tmp_path / "bentham"
+    shutil.copytree(Path(bentham.__file__).parent, root)
+    monkeypatch.setattr("importlib.resources.files", lambda _: root)
+    before = stores.fingerprint()
+    with (root / file).open("a") as changed:
+        changed.write("# changed")
+    assert (stores.fingerprint() != before) is counts

@@ -39,7 +39,9 @@ class Measured:
         """For a file: rounded, and without what is not there."""
         numbers = {"value": self.value, "low": self.low, "high": self.high, "paper": self.claimed}
         return {"what": self.what} | {
-            key: rounded(number) for key, number in numbers.items() if number is not None
+            key: rounded(number)
+            for key, number in numbers.items()
+            if number is not None and math.isfinite(number)
         }
 
 
@@ -53,7 +55,11 @@ class Claim:
     rule: str  # how the verdict follows from the numbers
     measured: tuple[Measured, ...]
     verdict: Verdict
-    why: str = ""  # for what does not hold, or holds for another reason
+    why: str = ""  # what does not hold must be explained
+
+    def __post_init__(self) -> None:
+        if self.verdict is not Verdict.HOLDS and not self.why:
+            raise ValueError(f"{self.name} {self.verdict.value}, and nothing says why")
 
     def plain(self) -> dict[str, Any]:
         """For a file."""
@@ -68,9 +74,9 @@ class Claim:
         }
 
 
-def rounded(number: float) -> float | None:
-    """To a few significant digits; None for what JSON has no word for."""
-    return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
+def rounded(number: float) -> float:
+    """To a few significant digits."""
+    return float(f"{number:.{DIGITS}g}")
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
@@ -85,6 +91,13 @@ def shares(supported: Mapping[str, bool] | Sequence[bool]) -> Verdict:
     """Holds if all support it, does not if none does, and in part otherwise."""
     each = list(supported.values()) if isinstance(supported, Mapping) else list(supported)
     return together([Verdict.HOLDS if one else Verdict.FAILS for one in each])
+
+
+def at_most(estimate: Estimate, margin: float) -> Verdict:
+    """Whether a ratio is at most about 1: its whole interval below the margin, or above it."""
+    if estimate.high < margin:
+        return Verdict.HOLDS
+    return Verdict.FAILS if estimate.low > margin else Verdict.PART
 
 
 def in_words(estimate: Estimate, unit: str = "") -> str:

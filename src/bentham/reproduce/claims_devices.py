@@ -4,16 +4,15 @@ import itertools
 
 import numpy as np
 
-from bentham.reproduce.claims import Claim, Measured, Verdict, shares, together
-from bentham.reproduce.comparisons import READINGS, SUPPLY, gain
-from bentham.reproduce.curves import SpeedUp, estimate, resamples, speed_up
+from bentham.reproduce.claims import Claim, Measured, Verdict, at_most, in_words, shares, together
+from bentham.reproduce.comparisons import MARGIN, READINGS, SUPPLY, gain
+from bentham.reproduce.curves import SpeedUp, estimate, ratio_estimate, resamples, speed_up
 from bentham.reproduce.evidence import TITLES, Evidence
 from bentham.reproduce.plan import DEEPLEARNING, DEVICES, STUDY_TABLES, SYNTHETIC_DEVICES
-from bentham.tables import Table
 from bentham.tables.standin import STANDIN
 
-MARGIN = 1.25  # within this factor either way: about equal
-NEAR_LINEAR, HALF_LINEAR = 0.75, 0.5  # efficiency: speed-up over the number of devices
+EFFICIENT, WASTEFUL = 0.75, 0.5  # speed-up over the number of devices
+EARLY = 0.03  # the regret that the paper names for AZURE
 
 
 def more_devices(evidence: Evidence) -> Claim:
@@ -24,13 +23,13 @@ def more_devices(evidence: Evidence) -> Claim:
         for few, many in itertools.pairwise(DEVICES):
             faster = speed_up(
                 evidence.curves(table, "paper", few), evidence.curves(table, "paper", many), levels
-            )
+            ).typical
             measured.append(
-                Measured.of(
-                    f"{TITLES[table]}: speed-up of {many} devices over {few}", faster.typical
-                )
+                Measured.of(f"{TITLES[table]}: speed-up of {many} devices over {few}", faster)
             )
-            supported.append(faster.typical.low > 1.0)
+            supported.append(faster.low > 1.0)
+    verdict = shares(supported)
+    why = f"{sum(supported)} of {len(supported)} doublings of devices bring it earlier."
     return Claim(
         "more-devices-faster",
         "Section 6.3, Figure 3",
@@ -38,31 +37,38 @@ def more_devices(evidence: Evidence) -> Claim:
         "Holds if every doubling of devices brings the mean regret earlier to the same levels "
         "(intervals above 1; the mean over levels), on every table at hand.",
         tuple(measured),
-        shares(supported),
-        "" if evidence.has_deeplearning else SUPPLY,
+        verdict,
+        "" if verdict is Verdict.HOLDS else why,
     )
 
 
 def more_studies(evidence: Evidence) -> Claim:
     """Figure 3, one table beside the other."""
-    measured, trend = [], []
+    found = {table: _of_eight(evidence, table) for table in (*evidence.compared, *STUDY_TABLES)}
     counts = np.log([evidence.served(table) for table in STUDY_TABLES])
-    for table in STUDY_TABLES:
-        faster = _of_eight(evidence, table)
-        trend.append(np.concatenate([[np.log(faster.typical.value)], faster.logs]))
-        measured.append(
-            Measured.of(
-                f"speed-up of 8 devices over 1, {evidence.served(table)} studies of oboe",
-                faster.typical,
-            )
-        )
     centred = counts - counts.mean()
-    growth = estimate(np.einsum("tb,t->b", np.array(trend), centred) / (centred**2).sum())
-    measured.append(Measured.of("growth: speed-up as this power of the number of studies", growth))
+    logs = np.array([found[table].logs for table in STUDY_TABLES])
+    growth = estimate(
+        np.einsum("tb,t->b", logs, centred) / (centred**2).sum(), evidence.scale.probes
+    )
+    measured = [
+        *(
+            Measured.of(f"{TITLES[table]}: speed-up of 8 devices over 1", found[table].typical)
+            for table in evidence.compared
+        ),
+        *(
+            Measured.of(
+                f"{evidence.served(table)} studies of oboe: speed-up of 8 devices over 1",
+                found[table].typical,
+            )
+            for table in STUDY_TABLES
+        ),
+        Measured.of("oboe: the speed-up grows as this power of the number of studies", growth),
+    ]
     name, where = "larger-speed-up-with-more-studies", "Section 6.3, Figure 3"
     statement = (
-        "The speed-up by devices is larger on the table with more studies (DEEPLEARNING serves 14, "
-        "AZURE 9)."
+        "The speed-up by devices is larger on DEEPLEARNING, since more studies are served there "
+        "(14) than on AZURE (9)."
     )
     rule = (
         "Holds if the speed-up of 8 devices over one is larger on DEEPLEARNING than on the "
@@ -71,40 +77,62 @@ def more_studies(evidence: Evidence) -> Claim:
     )
     if not evidence.has_deeplearning:
         return Claim(name, where, statement, rule, tuple(measured), Verdict.UNTESTED, SUPPLY)
-    ours, theirs = _of_eight(evidence, DEEPLEARNING), _of_eight(evidence, STANDIN)
-    logs = np.concatenate([[np.log(ours.typical.value)], ours.logs]) - np.concatenate(
-        [[np.log(theirs.typical.value)], theirs.logs]
-    )
-    ratio = estimate(np.exp(logs))
-    measured = [
-        Measured.of(f"speed-up of 8 devices over 1, {TITLES[DEEPLEARNING]}", ours.typical),
-        Measured.of(f"speed-up of 8 devices over 1, {TITLES[STANDIN]}", theirs.typical),
-        Measured.of("ratio of the two", ratio),
-        *measured,
-    ]
+    ratio = ratio_estimate(found[DEEPLEARNING].logs - found[STANDIN].logs, evidence.scale.repeats)
+    measured.insert(2, Measured.of("ratio of the two", ratio))
     verdict = shares([ratio.low > 1.0, growth.low > 0.0])
-    longest = {table: _longest_best(evidence.tables[table]) for table in evidence.compared}
-    measured += [
-        Measured(f"longest trial of a best model, share of all device time, {TITLES[table]}", share)
-        for table, share in longest.items()
-    ]
     why = (
-        "On tables cut from oboe the speed-up does not depend much on the number of studies. What "
-        "sets the paper's two tables apart here are their costs: in the stand-in a single trial "
-        f"of a best model takes {longest[STANDIN]:.2f} of all device time, and the regret of its "
-        "study stays until it ends, however many devices there are; in DEEPLEARNING the longest "
-        f"takes {longest[DEEPLEARNING]:.2f}."
+        f"The speed-up on DEEPLEARNING is {in_words(ratio, 'x')} that on the stand-in. On tables "
+        f"cut from oboe it changes as the power {in_words(growth)} of the number of studies."
     )
+    if ratio.low > 1.0 and growth.low <= 0.0:
+        why += (
+            " So the two tables differ as the paper says, but the number of studies does not "
+            "explain it."
+        )
     return Claim(
         name, where, statement, rule, tuple(measured), verdict,
         "" if verdict is Verdict.HOLDS else why,
     )  # fmt: skip
 
 
-def _longest_best(table: Table) -> float:
-    """The longest trial that some study cannot do without, as a share of all device time."""
-    best = np.nanargmax(table.scores, axis=1)
-    return float(table.costs[np.arange(len(best)), best].max() / np.nansum(table.costs))
+def early_on_azure(evidence: Evidence) -> Claim:
+    """Figure 3, AZURE, at a regret of 0.03."""
+    one = evidence.curves(STANDIN, "paper", 1)
+    runs = evidence.scale.repeats
+    level = np.array([EARLY])
+    measured = []
+    for devices in DEVICES[1:]:
+        faster = speed_up(one, evidence.curves(STANDIN, "paper", devices), level)
+        measured.append(
+            Measured.of(
+                f"stand-in: speed-up of {devices} devices over 1 to regret {EARLY:g}",
+                faster.typical,
+            )
+        )
+    typical = _of_eight(evidence, STANDIN)
+    ratio = ratio_estimate(faster.logs - typical.logs, runs)
+    measured += [
+        Measured.of("stand-in: speed-up of 8 devices over 1, mean over levels", typical.typical),
+        Measured.of("ratio of the last two", ratio),
+    ]
+    verdict = Verdict.HOLDS if ratio.low > 1.0 else Verdict.PART
+    verdict = Verdict.FAILS if ratio.high < 1.0 else verdict
+    why = (
+        f"The speed-up of 8 devices to {EARLY:g} is {in_words(faster.typical, 'x')}, "
+        f"{in_words(ratio, 'x')} that over all levels."
+    )
+    return Claim(
+        "early-on-azure",
+        "Section 6.3, Figure 3",
+        "On AZURE the speed-up to an instantaneous regret of 0.03 stands out; most probably since "
+        "there are almost as many devices (8) as studies (9).",
+        f"On the stand-in: holds if 8 devices speed up reaching {EARLY:g} more than reaching the "
+        "levels do on average (interval of the ratio above 1), does not if less, in part if that "
+        "is open. The reason is not tested.",
+        tuple(measured),
+        verdict,
+        "" if verdict is Verdict.HOLDS else why,
+    )
 
 
 def _of_eight(evidence: Evidence, table: str) -> SpeedUp:
@@ -112,86 +140,111 @@ def _of_eight(evidence: Evidence, table: str) -> SpeedUp:
     return speed_up(one, evidence.curves(table, "paper", 8), one.levels())
 
 
-def four_devices(evidence: Evidence) -> Claim:
+def up_to_four_devices(evidence: Evidence) -> Claim:
     """Figure 4."""
-    measured, supported = [], []
+    measured, supported, words = [], [], []
     for rival, reading in READINGS.items():
-        less = gain(evidence, STANDIN, rival, 4)
-        measured.append(
-            Measured.of(f"cumulative regret of round robin {reading} over mdmt's", less)
-        )
-        supported.append(less.low > 1.0)
+        for devices in (2, 4):
+            less = gain(evidence, STANDIN, rival, devices)
+            measured.append(
+                Measured.of(
+                    f"stand-in, {devices} devices: cumulative regret of round robin {reading} over "
+                    "mdmt's",
+                    less,
+                )
+            )
+            supported.append(less.low > 1.0)
+            words.append(f"{in_words(less, 'x')} {reading} with {devices} devices")
     verdict = shares(supported)
-    why = (
-        "A round robin that divides by cost, too, does as well with four devices: with 9 studies, "
-        "4 of which are always being served, there is little to choose among. With more studies "
-        "per device there is: see the figure on the number of studies."
-    )
     return Claim(
         "better-with-four-devices",
         "Section 6.3, Figure 4",
-        "With four devices mdmt is significantly better than round robin on AZURE.",
-        "Holds for a reading of round robin if its cumulative regret is above mdmt's (interval "
-        "above 1). The verdict joins both readings.",
+        "With up to four devices mdmt is significantly better than round robin on AZURE.",
+        "On the stand-in. Holds if round robin has more cumulative regret than mdmt (intervals "
+        "above 1) with two and with four devices, under both readings of it; in part if in some "
+        "of these.",
         tuple(measured),
         verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        ""
+        if verdict is Verdict.HOLDS
+        else f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}.",
     )
 
 
 def eight_devices(evidence: Evidence) -> Claim:
     """Section 6.3: 8 devices, 9 studies."""
-    measured, verdicts = [], []
+    measured, verdicts, words = [], [], []
     for rival, reading in READINGS.items():
         less = gain(evidence, STANDIN, rival, 8)
         measured.append(
-            Measured.of(f"cumulative regret of round robin {reading} over mdmt's", less, 1.0)
+            Measured.of(
+                f"stand-in: cumulative regret of round robin {reading} over mdmt's", less, 1.0
+            )
         )
-        if less.low > 1.0 / MARGIN and less.high < MARGIN:
-            verdicts.append(Verdict.HOLDS)
-        elif less.low >= MARGIN or less.high <= 1.0 / MARGIN:
-            verdicts.append(Verdict.FAILS)
+        if less.low > 1.0 / MARGIN:
+            verdicts.append(at_most(less, MARGIN))
         else:
-            verdicts.append(Verdict.PART)
+            verdicts.append(Verdict.FAILS if less.high < 1.0 / MARGIN else Verdict.PART)
+        words.append(f"{in_words(less, 'x')} {reading}")
+    verdict = together(verdicts)
     return Claim(
         "equal-with-eight-devices",
         "Section 6.3",
         "With eight devices and nine studies, mdmt and round robin do almost the same on AZURE.",
-        f"Holds for a reading of round robin if the interval of the ratio of cumulative regrets "
-        f"lies within a factor of {MARGIN:g} of 1; does not if it lies outside. The verdict joins "
-        "both readings.",
+        "On the stand-in. Holds for a reading of round robin if the interval of the ratio of "
+        f"cumulative regrets lies within a factor of {MARGIN:g} of 1; does not if it lies outside. "
+        "The verdict joins both readings.",
         tuple(measured),
-        together(verdicts),
+        verdict,
+        ""
+        if verdict is Verdict.HOLDS
+        else f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}.",
     )
 
 
 def near_linear(evidence: Evidence) -> Claim:
     """Figure 5."""
-    measured, verdicts = [], []
+    measured, verdicts, words = [], [], []
     most = SYNTHETIC_DEVICES[-1]
-    for variant, prior in (("paper", "sample prior"), ("told", "true prior")):
+    for variant, name in (
+        ("paper", "mdmt, prior of 8 studies"),
+        ("told", "mdmt, true prior"),
+        ("default", "learned defaults"),
+    ):
         one, many = (evidence.cutoff_times(variant, devices) for devices in (1, most))
         weights = resamples(len(one))
-        ratios = np.einsum("br,r->b", weights, one) / np.einsum("br,r->b", weights, many)
-        efficiency = estimate(ratios / most)
+        logs = np.log(np.einsum("br,r->b", weights, one) / np.einsum("br,r->b", weights, many))
+        efficiency = ratio_estimate(logs - np.log(most), len(one))
         measured.append(
-            Measured.of(f"{prior}: speed-up of {most} devices, over {most}", efficiency, 1.0)
+            Measured.of(f"{name}: speed-up of {most} devices, over {most}", efficiency, 1.0)
         )
-        if efficiency.low >= NEAR_LINEAR:
-            verdicts.append(Verdict.HOLDS)
-        else:
-            verdicts.append(Verdict.FAILS if efficiency.high < HALF_LINEAR else Verdict.PART)
+        words.append(f"{efficiency.value:.2f} ({name})")
+        if variant != "default":  # which goes beyond the paper
+            verdict = Verdict.FAILS if efficiency.high < WASTEFUL else Verdict.PART
+            verdicts.append(Verdict.HOLDS if efficiency.low >= EFFICIENT else verdict)
+    verdict = together(verdicts)
     return Claim(
         "near-linear-on-synthetic",
         "Section 6.3, Figure 5",
         "On the synthetic problem, the average time to an instantaneous regret of 0.01 falls "
         "nearly linearly with the number of devices.",
-        f"Holds if the speed-up of {most} devices is at least {NEAR_LINEAR:g} of {most} (the whole "
-        f"interval), does not if it is below {HALF_LINEAR:g} of it. The verdict joins the paper's "
-        "protocol (8 of the studies set the prior) and mdmt that is told the true prior.",
+        f"Holds if the speed-up of {most} devices is at least {EFFICIENT:g} of {most} (the whole "
+        f"interval), does not if it is below {WASTEFUL:g} of it. The verdict joins mdmt with the "
+        "paper's protocol (8 of the studies set the prior) and mdmt that is told the true prior.",
         tuple(measured),
-        together(verdicts),
+        verdict,
+        ""
+        if verdict is Verdict.HOLDS
+        else f"Of {most} times, {most} devices give {', '.join(words)}. The learned defaults count "
+        "what is running, which mdmt ignores.",
     )
 
 
-DEVICE_CLAIMS = (more_devices, more_studies, four_devices, eight_devices, near_linear)
+DEVICE_CLAIMS = (
+    more_devices,
+    more_studies,
+    early_on_azure,
+    up_to_four_devices,
+    eight_devices,
+    near_linear,
+)

@@ -6,6 +6,7 @@ from bentham.reproduce.evidence import Evidence
 # The paper's round robin lets "each user run their own GP-EI"; whether by EI or by EI per cost it
 # does not say. Both are run.
 READINGS = {"round-robin": "by EI", "round-robin-rate": "by EI per cost"}
+MARGIN = 1.25  # within this factor either way: about equal
 SUPPLY = (
     "DEEPLEARNING is not part of this project, since its licence is unknown. Supply it as a CSV "
     "file with the columns study,model,score,cost: bentham reproduce --deeplearning FILE"

@@ -6,6 +6,7 @@ import numpy as np
 
 from bentham.core.regret import LEVEL_TOLERANCE
 from bentham.core.validation import Matrix, Vector
+from bentham.experiments.variants import holdout
 from bentham.reproduce.curves import Curves
 from bentham.reproduce.plan import DEEPLEARNING, SYNTHETIC, Scale
 from bentham.reproduce.problems import TheoryCell
@@ -59,4 +60,4 @@ class Evidence:
 
     def served(self, table: str) -> int:
         """How many studies are served after the history is drawn."""
-        return len(self.tables[table].studies) - 8
+        return len(self.tables[table].studies) - holdout(self.tables[table])

@@ -29,6 +29,7 @@ from bentham.reproduce.figures_theory import theory_panels
 from bentham.reproduce.plan import (
     BEYOND,
     COMPARED_DEVICES,
+    DEEPLEARNING,
     DEVICES,
     PAPER_POLICIES,
     SYNTHETIC_DEVICES,
@@ -77,6 +78,10 @@ def draw_figures(
         drawn.append(panel.write(folder))
         if progress is not None:
             progress(panel.name)
+    # What an earlier run drew with DEEPLEARNING would contradict a report without.
+    for path in folder.glob(f"*{DEEPLEARNING}*"):
+        if path.stem not in {one.name for one in drawn} and path.suffix in (".svg", ".png"):
+            path.unlink()
     return drawn
 
 
@@ -111,7 +116,12 @@ def panels(evidence: Evidence) -> list[Panel]:
                 Panel(
                     f"figure-4-{table}-{devices}",
                     f"{title}, {devices} devices",
-                    f"The paper's Figure 4: policies with {devices} devices; {runs}.",
+                    (
+                        "The paper's Figure 4: policies with four devices"
+                        if devices == 4
+                        else "What the paper says beside Figure 4: policies with eight devices"
+                    )
+                    + f"; {runs}.",
                     partial(_policies, evidence, table, devices, PAPER_POLICIES),
                 )
             )
@@ -182,7 +192,7 @@ def _regret(
     """Mean regret over time, both axes logarithmic: it falls by orders of magnitude."""
     cells = [(evidence.curves(table, variant, count), line) for variant, count, line in shown]
     first = max(float(curves.values[:, 0].mean()) for curves, _ in cells)
-    lowest = SHOWN_UNTIL * evidence.curves(table, "paper", 1).after_warm_start
+    lowest = SHOWN_UNTIL * float(evidence.curves(table, "paper", 1).levels()[0])
     one = np.ones((1, len(cells[0][0].values))) / len(cells[0][0].values)
     ends = [curves.times_to(np.array([SHOWN_FROM * first, lowest]), one)[0] for curves, _ in cells]
     start, end = min(float(pair[0]) for pair in ends), max(float(pair[1]) for pair in ends)

@@ -63,8 +63,8 @@ def cause_panels(evidence: Evidence) -> list[Panel]:
             "studies",
             "Studies of oboe x 8 classifiers",
             "What choosing among studies is worth, cost being divided by in both: cumulative "
-            "regret of round robin by EI per cost over mdmt's, with 95 % intervals. With few "
-            "studies per device, little.",
+            "regret of round robin by EI per cost over mdmt's, with 95 % intervals. Each number of "
+            "studies is one table.",
             partial(_studies, evidence),
         )
     )
@@ -126,14 +126,13 @@ def _spread(evidence: Evidence, axes: Axes) -> None:
             alpha=0.85, label=f"over {line.label}",
         )  # fmt: skip
         for table in evidence.compared:
-            scores = evidence.tables[table].scores
-            place = float(np.nanmean(np.nanstd(scores, axis=1, ddof=1)))
+            place = float(spread(evidence.tables[table]).mean())
             axes.plot(
                 [place], [gain(evidence, table, rival, 1).value], marker="s", color=line.colour,
                 markersize=8, markeredgecolor="black",
             )  # fmt: skip
     for table in evidence.compared:
-        place = float(np.nanmean(np.nanstd(evidence.tables[table].scores, axis=1, ddof=1)))
+        place = float(spread(evidence.tables[table]).mean())
         axes.axvline(place, color=GREY, linewidth=0.8, linestyle=":")
         axes.text(
             place, 0.97, f" {TITLES[table].split(' (')[0]}", rotation=90, fontsize=7.5, va="top",

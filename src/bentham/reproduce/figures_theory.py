@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 
-from bentham.reproduce.claims_theory import MIU_SIZES, miu_growth
+from bentham.reproduce.claims_theory import MIU_SIZES, average_regret, miu_growth
 from bentham.reproduce.drawing import (
     BLUE,
     GREEN,
@@ -19,7 +19,7 @@ from bentham.reproduce.drawing import (
     logarithmic,
 )
 from bentham.reproduce.evidence import Evidence
-from bentham.reproduce.plan import BOUND_CASES, growing, rate_cells
+from bentham.reproduce.plan import BOUND_CASES, STUDIES, growing
 
 CASE_LINES = {
     "finite-rank": Line("finite rank", BLUE, "-", "o"),
@@ -42,7 +42,7 @@ def theory_panels(evidence: Evidence) -> list[Panel]:
         Panel(
             f"bound-{grows}",
             f"Regret and bound as {grows} grows; {setting}",
-            f"Measured cumulative regret (thick) beside Theorem 1's (MIU + M) N² c/M without its "
+            f"Measured cumulative regret (thick) beside the theorem's (MIU + M) N² c/M without its "
             f"constant (thin), as {grows} grows; {runs}. The proof's own constants put the bound "
             "far above this picture.",
             partial(_bound, evidence, grows),
@@ -63,9 +63,9 @@ def theory_panels(evidence: Evidence) -> list[Panel]:
         Panel(
             "rate",
             "Average regret as problems grow, half of the arms tried",
-            "Regret_T / T per study; 4 studies, 1 device, 16 models each and more; mean of "
-            f"{evidence.scale.rates} runs with standard errors. The theorem's rates: 1/T for "
-            "finite rank, none for independent models.",
+            "Regret_T / T per study, counted from studies' first scores; 4 studies, 1 device, 16 "
+            f"models each and more; mean of {evidence.scale.rates} runs with standard errors. The "
+            "theorem's rates: 1/T for finite rank, none for independent models.",
             partial(_rate, evidence),
         )
     )
@@ -117,9 +117,8 @@ def _miu(axes: Axes) -> None:
 
 def _rate(evidence: Evidence, axes: Axes) -> None:
     for case, line in CASE_LINES.items():
-        cells = rate_cells(case, evidence.scale)
-        times = evidence.column(cells, "until")[0]
-        average = evidence.column(cells, "cumulative_regret") / times / cells[0].studies
+        times, average = average_regret(evidence, case)
+        average = average / STUDIES
         error = average.std(axis=0, ddof=1) / np.sqrt(len(average))
         axes.errorbar(
             times, average.mean(axis=0), error, color=line.colour, linestyle=line.dashes,

@@ -1,11 +1,10 @@
 """The report: one HTML file, its figures in it, no script, readable on a phone and on paper."""
 
 import base64
+import math
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib import resources
-
-import numpy as np
 
 from bentham import __version__
 from bentham.reproduce.beyond import ratios
@@ -73,6 +72,11 @@ def _head(claims: Sequence[Claim], evidence: Evidence, command: str) -> str:
         for verdict, words in TALLY.items()
         if any(claim.verdict is verdict for claim in claims)
     )
+    reconstructed = (
+        " What was supplied as DEEPLEARNING is taken for a reconstruction of the paper's."
+        if evidence.has_deeplearning
+        else ""
+    )
     missing = "" if evidence.has_deeplearning else f"<p class='missing'>{escape(SUPPLY)}.</p>"
     return (
         "<header><h1>MM-GP-EI, reproduced: what the paper claims, and what holds here</h1>"
@@ -82,7 +86,7 @@ def _head(claims: Sequence[Claim], evidence: Evidence, command: str) -> str:
         f"<p><strong>Of {len(claims)} claims: {tally}.</strong> Verdicts are derived from the "
         "numbers by the program. The paper's AZURE table was never published: in its place stands "
         "a table of the same shape, cut from really trained models, and called a stand-in "
-        "throughout. DEEPLEARNING is a reconstruction.</p>"
+        f"throughout.{reconstructed}</p>"
         f"<p class='soft'>Scale: {escape(scale.name)}; {scale.repeats} runs on each of the paper's "
         f"tables, {scale.synthetic} on the synthetic one, {scale.probes} on each further table. In "
         "each run 8 studies drawn at random set the prior and the others are served, their two "
@@ -125,8 +129,7 @@ def _claim(claim: Claim) -> str:
 
 
 def _measured(number: Measured) -> list[str]:
-    has_interval = number.low is not None and number.high is not None
-    interval = f"{_short(number.low)} to {_short(number.high)}" if has_interval else ""
+    interval = _interval(number.low, number.high)
     claimed = "" if number.claimed is None else _short(number.claimed)
     return [escape(number.what), _short(number.value), interval, claimed]
 
@@ -159,7 +162,7 @@ def _beyond(evidence: Evidence) -> str:
             escape(NAMES[variant]),
             str(devices),
             _short(ratio.value),
-            f"{_short(ratio.low)} to {_short(ratio.high)}",
+            _interval(ratio.low, ratio.high),
         ]
         for table, variant, devices, ratio in ratios(evidence)
     ]
@@ -214,7 +217,7 @@ def _data(evidence: Evidence) -> str:
 
 
 def _mean_spread(evidence: Evidence, table: str) -> float:
-    return float(np.nanmean(np.nanstd(evidence.tables[table].scores, axis=1, ddof=1)))
+    return float(spread(evidence.tables[table]).mean())
 
 
 def _table(
@@ -234,6 +237,12 @@ def _table(
         f"<div class='scroll {kind}'><table><thead><tr>{row(header, 'th', escape)}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None or not math.isfinite(high):
+        return ""
+    return f"{_short(low)} to {_short(high)}"
 
 
 def _short(number: float | None) -> str:

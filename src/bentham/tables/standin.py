@@ -78,8 +78,9 @@ def classifiers(oboe: Table) -> Table:
 
 
 def spread(table: Table) -> Vector:
-    """The standard deviation over a study's models, for every study."""
-    return np.asarray(table.scores.std(axis=1, ddof=1))
+    """The standard deviation over a study's models, for every study that has several."""
+    several = np.isfinite(table.scores).sum(axis=1) > 1
+    return np.asarray(np.nanstd(table.scores[several], axis=1, ddof=1))
 
 
 def by_spread(oboe: Table) -> list[Table]:
