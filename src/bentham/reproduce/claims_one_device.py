@@ -38,7 +38,7 @@ def five_times(evidence: Evidence) -> Claim:
         largest.append(f"{faster.largest.value:.2f}x over round robin {reading}")
     measured.append(Measured.of("stand-in: cumulative regret of random over mdmt's", random))
     verdict = together(verdicts)
-    why = f"On the stand-in mdmt is up to {' and up to '.join(largest)}."
+    why = f"On the stand-in mdmt is faster by up to {' and by up to '.join(largest)}."
     return Claim(
         "five-times-on-azure",
         WHERE,
@@ -113,7 +113,7 @@ def no_speed_up(evidence: Evidence) -> Claim:
             Measured.of(f"speed-up over round robin {reading}, mean over levels", faster.typical),
         ]
         verdicts[rival] = at_most(less, MARGIN)
-        words.append(f"{in_words(less, 'x')} the regret of mdmt's if it chooses models {reading}")
+        words.append(f"{in_words(less, 'x')} mdmt's regret if it chooses models {reading}")
     verdict = together(list(verdicts.values()))
     why = f"Round robin has {', and '.join(words)}."
     if (

@@ -122,7 +122,7 @@ def factor_of_devices(evidence: Evidence) -> Claim:
             ),
         ]
         words.append(
-            f"{case}: the power is {in_words(falls[-1])}, with running trials counted "
+            f"{case.capitalize()}: the power is {in_words(falls[-1])}, with running trials counted "
             f"{in_words(counting)}; {waiting:.0%} of the regret with {DEVICES[-1]} devices is from "
             "before studies' first scores"
         )
@@ -144,7 +144,7 @@ def factor_of_devices(evidence: Evidence) -> Claim:
         "whole interval), does not if it falls less steeply (the whole interval).",
         tuple(measured),
         verdict,
-        "" if verdict is Verdict.HOLDS else f"{'. '.join(words)}.".capitalize(),
+        "" if verdict is Verdict.HOLDS else f"{'. '.join(words)}.",
     )
 
 
