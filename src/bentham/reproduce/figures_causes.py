@@ -104,7 +104,7 @@ def _cost(evidence: Evidence, table: str, axes: Axes) -> None:
             marker=line.marker, markersize=6, capsize=3, label=line.label,
         )  # fmt: skip
     axes.axhline(1.0, color=GREY, linewidth=1.0, linestyle=":")
-    axes.text(-0.47, 1.0, "round robin by EI", ha="left", va="bottom", fontsize=8)
+    axes.text(0.5, 1.0, "round robin by EI", ha="center", va="bottom", fontsize=8)
     logarithmic(axes, "y")
     low, high = axes.get_ylim()
     ticks = [tick for tick in (0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0) if low < tick < high]

@@ -41,10 +41,10 @@ def theory_panels(evidence: Evidence) -> list[Panel]:
     found = [
         Panel(
             f"bound-{grows}",
-            f"Regret and bound as {grows} grows; {setting}",
+            f"Regret and bound as {grows} grows",
             f"Measured cumulative regret (thick) beside the theorem's (MIU + M) N² c/M without its "
-            f"constant (thin), as {grows} grows; {runs}. The proof's own constants put the bound "
-            "far above this picture.",
+            f"constant (thin), as {grows} grows; {setting}; {runs}. The proof's own constants put "
+            "the bound far above this picture.",
             partial(_bound, evidence, grows),
         )
         for grows, (_, setting) in GROWTH.items()
