@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 from bentham.reproduce.curves import (
     RESAMPLES,
     Curves,
+    largest_speed_up,
     rank_correlation,
     regret_ratio,
     resamples,
@@ -70,7 +71,8 @@ def test_the_time_to_a_level_is_where_the_mean_curve_falls_to_it(seed: int, leve
 def test_a_curve_stretched_in_time_is_that_much_slower(seed: int, stretch: float) -> None:
     fast, slow = Curves.of(falling(seed)), Curves.of(falling(seed, stretch=stretch))
     found = speed_up(slow, fast, fast.levels())
-    for one in (found.largest, found.typical, *found.by_level):
+    _, largest = largest_speed_up(slow, fast, fast.levels())
+    for one in (largest, found.typical, *found.by_level):
         assert one.value == pytest.approx(stretch)
         assert one.low == pytest.approx(stretch)
         assert one.high == pytest.approx(stretch)
@@ -113,6 +115,18 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(runs: int) -> None
         ratio = regret_ratio(*curves)
         hits += ratio.low <= 1.0 <= ratio.high
     assert 0.91 * 400 <= hits <= 0.985 * 400
+
+
+def test_the_largest_speed_up_is_not_the_largest_noise() -> None:
+    """Where there is none, the largest of 20 levels is above 1; measured anew, it is not."""
+    naive, honest = [], []
+    for seed in range(60):
+        one, other = Curves.of(falling(seed, 12)), Curves.of(falling(seed + 1000, 12))
+        levels = one.levels()
+        naive.append(max(level.value for level in speed_up(one, other, levels).by_level))
+        honest.append(largest_speed_up(one, other, levels)[1].value)
+    assert np.median(naive) > 1.1
+    assert np.median(honest) == pytest.approx(1.0, abs=0.12)
 
 
 def test_one_run_has_no_interval() -> None:

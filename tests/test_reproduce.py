@@ -105,7 +105,10 @@ def _check_claims(content: dict[str, object], deeplearning: bool) -> None:
     beyond = content["beyond"]
     assert isinstance(beyond, list)
     assert {(row["variant"]) for row in beyond} == {"default", "gp-ucb", "oracle"}
-    assert content["deeplearning"] is deeplearning
+    described = content["deeplearning"]
+    assert (described is not None) is deeplearning
+    if isinstance(described, dict):
+        assert (described["studies"], described["models"]) == (22, 8)
 
 
 def _check_report(out: Path, deeplearning: bool) -> None:

@@ -59,7 +59,8 @@ def main() -> None:
     except MemoryError:
         _refuse("out of memory; ask for less, or use a larger machine")
     except OSError as error:
-        _refuse(f"{error.strerror or error}; check the files and the disk")
+        where = "" if error.filename is None else f"{error.filename}: "
+        _refuse(f"{where}{error.strerror or error}; check the files and the disk")
 
 
 def _refuse(message: str) -> NoReturn:

@@ -5,9 +5,10 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context, parent_process
-from threading import Thread
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread, current_thread, main_thread
 from typing import TypeVar
 
 from bentham.errors import BenthamError
@@ -17,6 +18,19 @@ Result = TypeVar("Result")
 
 # One thread for each process: more would fight for the cores, and sum in another order.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """A process that is interrupted while it imports would print a traceback."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _begin(begin: Callable[..., None], *arguments: object) -> None:
@@ -52,8 +66,10 @@ def run_in_pool(
             mp_context=get_context("spawn"),
             initializer=partial(_begin, begin, *arguments),
         ) as pool:
-            waiting = {pool.submit(function, task): task for task in tasks}
+            others = active_children()
             try:
+                with _without_interrupts():  # processes inherit that until they have begun
+                    waiting = {pool.submit(function, task): task for task in tasks}
                 for future in as_completed(waiting):
                     yield waiting[future], future.result()
             except BrokenProcessPool:
@@ -61,8 +77,12 @@ def run_in_pool(
                     "a process that made runs was ended from outside, perhaps for want of memory; "
                     "try again with fewer at a time, as with --jobs 1"
                 ) from None
-            finally:  # on an error or an interrupt: what has not begun is not begun
-                pool.shutdown(wait=True, cancel_futures=True)
+            except BaseException:  # an error, or an interrupt: nobody waits for the rest
+                for process in active_children():
+                    if process not in others:
+                        process.terminate()
+                pool.shutdown(cancel_futures=True)
+                raise
     finally:
         for name, value in before.items():
             if value is None:

@@ -1,7 +1,7 @@
 """Claims of the paper, each with what was measured and the verdict that the numbers give."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -32,16 +32,16 @@ class Measured:
 
     @staticmethod
     def of(what: str, estimate: Estimate, claimed: float | None = None) -> "Measured":
-        """A number with an interval."""
+        """A number with an interval, if there is one."""
+        if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+            return Measured(what, estimate.value, claimed=claimed)
         return Measured(what, estimate.value, estimate.low, estimate.high, claimed)
 
     def plain(self) -> dict[str, Any]:
         """For a file: rounded, and without what is not there."""
         numbers = {"value": self.value, "low": self.low, "high": self.high, "paper": self.claimed}
         return {"what": self.what} | {
-            key: rounded(number)
-            for key, number in numbers.items()
-            if number is not None and math.isfinite(number)
+            key: rounded(number) for key, number in numbers.items() if number is not None
         }
 
 
@@ -80,27 +80,34 @@ def rounded(number: float) -> float:
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
-    """One verdict of several: of readings of a claim, or of tables."""
-    for same in (Verdict.HOLDS, Verdict.FAILS):
-        if all(verdict is same for verdict in verdicts):
-            return same
-    return Verdict.PART
+    """One verdict of several: theirs if they agree, and in part otherwise."""
+    return verdicts[0] if len(set(verdicts)) == 1 else Verdict.PART
 
 
-def shares(supported: Mapping[str, bool] | Sequence[bool]) -> Verdict:
-    """Holds if all support it, does not if none does, and in part otherwise."""
-    each = list(supported.values()) if isinstance(supported, Mapping) else list(supported)
-    return together([Verdict.HOLDS if one else Verdict.FAILS for one in each])
-
-
-def at_most(estimate: Estimate, margin: float) -> Verdict:
-    """Whether a ratio is at most about 1: its whole interval below the margin, or above it."""
-    if estimate.high < margin:
+def above(estimate: Estimate, threshold: float) -> Verdict:
+    """Holds or not if the whole interval says so; between, the runs are too few to tell."""
+    if estimate.low > threshold:
         return Verdict.HOLDS
-    return Verdict.FAILS if estimate.low > margin else Verdict.PART
+    return Verdict.FAILS if estimate.high < threshold else Verdict.UNTESTED
+
+
+def below(estimate: Estimate, threshold: float) -> Verdict:
+    """The same the other way."""
+    if estimate.high < threshold:
+        return Verdict.HOLDS
+    return Verdict.FAILS if estimate.low > threshold else Verdict.UNTESTED
+
+
+def both(holds: bool, too: bool) -> Verdict:
+    """Of two conditions that no chance enters."""
+    return together([Verdict.HOLDS if one else Verdict.FAILS for one in (holds, too)])
 
 
 def in_words(estimate: Estimate, unit: str = "") -> str:
     """A number with its interval, for a sentence."""
-    value, low, high = (f"{number:.2f}" for number in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (_fixed(end) for end in (estimate.value, estimate.low, estimate.high))
     return f"{value}{unit} ({low} to {high})"
+
+
+def _fixed(number: float) -> str:
+    return f"{number:.2f}".replace("-0.00", "0.00")

@@ -14,7 +14,7 @@ narrow.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm as normal
@@ -73,6 +73,10 @@ class Curves:
         reached = means[:, np.newaxis, :] <= levels[:, np.newaxis] + LEVEL_TOLERANCE
         return np.asarray(self.times[reached.argmax(axis=2)])
 
+    def only(self, first: int, last: int | None = None) -> "Curves":
+        """Some of the runs."""
+        return replace(self, values=self.values[first:last], regrets=self.regrets[first:last])
+
     def levels(self) -> Vector:
         """From the regret after the warm start downwards; from the first, if that leaves none."""
         highest = self.after_warm_start or float(self.values[:, 0].mean())
@@ -87,16 +91,6 @@ class SpeedUp:
     by_level: tuple[Estimate, ...]
     typical: Estimate  # the geometric mean over levels
     logs: Vector  # of the typical one: of all runs, then of every resample
-
-    @property
-    def largest(self) -> Estimate:
-        """Where it is largest; the level is that of all runs, in resamples, too."""
-        return max(self.by_level, key=lambda one: one.value)
-
-    @property
-    def at(self) -> float:
-        """The level where it is largest."""
-        return float(self.levels[self.by_level.index(self.largest)])
 
 
 def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
@@ -116,6 +110,19 @@ def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
         ratio_estimate(logs, runs),
         logs,
     )
+
+
+def largest_speed_up(slow: Curves, fast: Curves, levels: Vector) -> tuple[float, Estimate]:
+    """(level, speed-up there): found with one half of the runs, measured with the other.
+
+    The largest of many noisy numbers is too large; with other runs it is not.
+    """
+    half = (len(slow.values) + 1) // 2
+    found = speed_up(slow.only(0, half), fast.only(0, half), levels)
+    place = max(range(len(levels)), key=lambda level: found.by_level[level].value)
+    chosen = levels[place : place + 1]
+    measured = speed_up(slow.only(half), fast.only(half), chosen)
+    return float(chosen[0]), measured.typical
 
 
 def _ratio(slow: Matrix, fast: Matrix) -> Matrix:

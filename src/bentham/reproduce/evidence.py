@@ -10,7 +10,8 @@ from bentham.experiments.variants import holdout
 from bentham.reproduce.curves import Curves
 from bentham.reproduce.plan import DEEPLEARNING, SYNTHETIC, Scale
 from bentham.reproduce.problems import TheoryCell
-from bentham.reproduce.runs import Cell, Result, TableCell
+from bentham.reproduce.runs import DRAWS, Cell, Result, TableCell
+from bentham.sim.experiment import DEFAULT_HOLDOUT
 from bentham.tables import Table
 from bentham.tables.standin import STANDIN
 
@@ -60,4 +61,6 @@ class Evidence:
 
     def served(self, table: str) -> int:
         """How many studies are served after the history is drawn."""
+        if table.startswith(DRAWS):
+            return int(table.removeprefix(DRAWS)) - DEFAULT_HOLDOUT
         return len(self.tables[table].studies) - holdout(self.tables[table])

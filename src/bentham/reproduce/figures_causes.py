@@ -63,8 +63,8 @@ def cause_panels(evidence: Evidence) -> list[Panel]:
             "studies",
             "Studies of oboe x 8 classifiers",
             "What choosing among studies is worth, cost being divided by in both: cumulative "
-            "regret of round robin by EI per cost over mdmt's, with 95 % intervals. Each number of "
-            "studies is one table.",
+            "regret of round robin by EI per cost over mdmt's, with 95 % intervals. Every run "
+            "draws its studies from the 418 of oboe.",
             partial(_studies, evidence),
         )
     )

@@ -12,7 +12,7 @@ from bentham.reproduce.claims import Claim, Measured, Verdict
 from bentham.reproduce.comparisons import SUPPLY
 from bentham.reproduce.drawing import Drawn
 from bentham.reproduce.evidence import TITLES, Evidence
-from bentham.reproduce.plan import SYNTHETIC
+from bentham.reproduce.plan import DEEPLEARNING, SYNTHETIC
 from bentham.tables.standin import CLASSIFIERS, CURATED, STANDIN, spread
 
 KINDS = {
@@ -21,11 +21,23 @@ KINDS = {
     Verdict.FAILS: ("fails", "✗"),
     Verdict.UNTESTED: ("untested", "?"),
 }
-TALLY = {
-    Verdict.HOLDS: "hold",
-    Verdict.PART: "hold in part",
-    Verdict.FAILS: "do not hold",
-    Verdict.UNTESTED: "cannot be tested",
+GLOSSARY = {
+    "study": "one dataset and the models to choose among: a user of the paper",
+    "regret": "a study's best score minus its best so far. Instantaneous: the mean over studies at "
+    "a time. Cumulative: its sum over studies, integrated over time",
+    "EI": "the expected improvement of a study's best score by a trial; EI per cost: divided by "
+    "the device time that the trial takes",
+    "mdmt": "the paper's MM-GP-EI: of all models of all studies, the one of highest EI per cost",
+    "round robin": "studies in turn. The paper does not say how it chooses a study's model: read "
+    "as by EI, and as by EI per cost",
+    "warm start": "every study's two fastest models go first, whatever the policy",
+    "levels": "20 values of the instantaneous regret, from that at the end of the warm start to a "
+    "twentieth of it; a speed-up is a ratio of the times at which the mean regret falls to a level",
+    "A's regret over B's": "a ratio run by run, their geometric mean: above 1, B is better",
+    "T, M, N, K": "time, devices, studies, and the prior covariance of all scores",
+    "MIU": "maximal incremental uncertainty (Section 5.1): how much doubt is left in one score "
+    "given others, at most, summed",
+    "doubt": "the posterior standard deviation of a score when its trial begins",
 }
 SECTIONS = (
     ("One device (Figure 2)", "figure-2-", True),
@@ -46,6 +58,7 @@ def page(
     parts = [
         _head(claims, evidence, command),
         _summary(claims),
+        _glossary(),
         "<h2 id='claims'>Claim by claim</h2>",
         "<p>The paper's statements in our words; what was measured, with 95 % intervals; and the "
         "rule by which the program came to the verdict.</p>",
@@ -68,8 +81,8 @@ def page(
 def _head(claims: Sequence[Claim], evidence: Evidence, command: str) -> str:
     scale = evidence.scale
     tally = ", ".join(
-        f"{sum(claim.verdict is verdict for claim in claims)} {words}"
-        for verdict, words in TALLY.items()
+        f"{escape(verdict.value)}: {sum(claim.verdict is verdict for claim in claims)}"
+        for verdict in Verdict
         if any(claim.verdict is verdict for claim in claims)
     )
     reconstructed = (
@@ -83,16 +96,24 @@ def _head(claims: Sequence[Claim], evidence: Evidence, command: str) -> str:
         "<p>Yu, Karlaš, Zhong, Zhang, Liu: <cite>AutoML from Service Provider's Perspective: "
         "Multi-device, Multi-tenant Model Selection with GP-EI</cite>. "
         f"Made by Bentham {escape(__version__)} with <code>{escape(command)}</code>.</p>"
-        f"<p><strong>Of {len(claims)} claims: {tally}.</strong> Verdicts are derived from the "
-        "numbers by the program. The paper's AZURE table was never published: in its place stands "
+        f"<p><strong>{len(claims)} claims. {tally.capitalize()}.</strong> Verdicts are derived "
+        "from the numbers by the program. The paper's AZURE table was never published: in its place stands "
         "a table of the same shape, cut from really trained models, and called a stand-in "
         f"throughout.{reconstructed}</p>"
-        f"<p class='soft'>Scale: {escape(scale.name)}; {scale.repeats} runs on each of the paper's "
-        f"tables, {scale.synthetic} on the synthetic one, {scale.probes} on each further table. In "
-        "each run 8 studies drawn at random set the prior and the others are served, their two "
-        "fastest models first.</p>"
+        f"<p class='soft'>Scale: {escape(scale.name)}; {scale.repeats} runs of each policy on each "
+        f"of the paper's tables, {scale.synthetic} on the synthetic one (learned defaults: "
+        f"{scale.learned}), {scale.probes} on each further table; {scale.rates} and {scale.bounds} "
+        "of each problem of the theory. In each run 8 studies drawn at random set the prior and "
+        "the others are served, their two fastest models first.</p>"
         f"{missing}</header>"
     )
+
+
+def _glossary() -> str:
+    entries = "".join(
+        f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in GLOSSARY.items()
+    )
+    return f"<h2>Words</h2><dl>{entries}</dl>"
 
 
 def _summary(claims: Sequence[Claim]) -> str:
@@ -192,8 +213,9 @@ def _data(evidence: Evidence) -> str:
         [[escape(ours), f"<code>{escape(theirs)}</code>"] for ours, theirs in CLASSIFIERS.items()],
     )
     deeplearning = (
-        "DEEPLEARNING, reconstructed from a research repository, has a mean standard deviation of "
-        f"{_mean_spread(evidence, 'deeplearning'):.3f} (the paper: 0.04)."
+        f"The table supplied as DEEPLEARNING has {len(evidence.tables[DEEPLEARNING].studies)} "
+        f"studies x {len(evidence.tables[DEEPLEARNING].models)} models (the paper: 22 x 8) and a "
+        f"mean standard deviation of {_mean_spread(evidence, DEEPLEARNING):.3f} (the paper: 0.04)."
         if evidence.has_deeplearning
         else "DEEPLEARNING was not available for this report."
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bentham.reproduce.problems import CASES, TheoryCell
-from bentham.reproduce.runs import Cell, TableCell
+from bentham.reproduce.runs import DRAWS, Cell, TableCell
 from bentham.tables.standin import STANDIN
 
 SYNTHETIC, DEEPLEARNING = "synthetic", "deeplearning"
@@ -22,7 +22,7 @@ COST_ELSEWHERE = ("round-robin-rate", "paper-without-cost")
 SPREAD_TABLES = tuple(f"spread:{place}" for place in range(1, 25))
 # History takes 8 of these studies; 9 and 14 served are the paper's numbers.
 STUDY_COUNTS = (17, 22, 38, 68, 128, 218)
-STUDY_TABLES = tuple(f"classifiers:{studies}" for studies in STUDY_COUNTS)
+STUDY_TABLES = tuple(f"{DRAWS}{studies}" for studies in STUDY_COUNTS)
 
 
 @dataclass(frozen=True, slots=True)

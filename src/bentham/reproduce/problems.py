@@ -101,6 +101,23 @@ class TheoryCell:
             }
         return result
 
+    def complete(self, result: dict[str, Any]) -> bool:
+        """Whether a result has what figures and claims need, and it makes sense."""
+        keys = ["until", "cumulative_regret", "waiting", "idle"]
+        if self.bounded:
+            keys += ["lemma", "theorem_lower", "miu_upper", "uncertainty"]
+            if not isinstance(result["broken"], list):
+                return False
+        return are_numbers([result[key] for key in keys])
+
+
+def are_numbers(values: Sequence[object]) -> bool:
+    """Whether all are finite numbers."""
+    return all(
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        for value in values
+    )
+
 
 def _waiting(run: Run, studies: Sequence[Study], truth: Mapping[Arm, float]) -> float:
     """The part of the regret from before each study's first score."""

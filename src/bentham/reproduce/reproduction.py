@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from bentham.reproduce.claims_one_device import ONE_DEVICE_CLAIMS
 from bentham.reproduce.claims_theory import THEORY_CLAIMS
 from bentham.reproduce.evidence import Evidence
 from bentham.reproduce.plan import DEEPLEARNING, FULL, Scale, plan, tables_of
-from bentham.reproduce.runs import Cell, Result
-from bentham.reproduce.store import Store
+from bentham.reproduce.runs import DRAWS, Cell, Result
+from bentham.reproduce.store import Store, table_hash
 from bentham.tables import Table, load_table, read_table
+from bentham.tables.standin import classifiers
 
 Task = tuple[Cell, int]
+SMALLEST_SPAN = 1e-6  # of scores: below it, levels of regret cannot be told from rounding
 # In the order of the report: that of the experiments, then of the theory.
 CLAIMS = (*ONE_DEVICE_CLAIMS, *DEVICE_CLAIMS, *THEORY_CLAIMS)
 
@@ -35,6 +37,7 @@ class Reproduction:
     evidence: Evidence
     made: int  # runs made now
     kept: int  # runs that were there
+    replaced: int  # cells whose results were of other code or of other tables
 
 
 def reproduce(
@@ -55,6 +58,7 @@ def reproduce(
     tables = _tables(cells, deeplearning)
     store = Store(out / "results", tables)
     there = {cell: store.read(cell) for cell in cells}
+    replaced = len(store.stale)
     seeds = {cell: range(seed, seed + repeats) for cell, repeats in cells.items()}
     missing = [(cell, turn) for cell in cells for turn in seeds[cell] if turn not in there[cell]]
     total = sum(cells.values())
@@ -77,7 +81,7 @@ def reproduce(
         if progress is not None:
             progress(f"claim: {claims[-1].name}")
     _write_claims(out / "claims.json", claims, evidence, seed)
-    return Reproduction(claims, evidence, len(missing), total - len(missing))
+    return Reproduction(claims, evidence, len(missing), total - len(missing), replaced)
 
 
 _TABLES: dict[str, Table] = {}  # of a worker process
@@ -95,7 +99,9 @@ def _run(task: Task) -> Result:
 def _tables(cells: Mapping[Cell, int], deeplearning: Path | None) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     for name in tables_of(cells):
-        if name != DEEPLEARNING:
+        if name.startswith(DRAWS):
+            tables[name] = replace(classifiers(load_table("oboe")), name=name)
+        elif name != DEEPLEARNING:
             tables[name] = load_table(name)
         elif deeplearning is not None:
             tables[name] = _checked(read_table(deeplearning, DEEPLEARNING), deeplearning)
@@ -111,9 +117,25 @@ def _checked(table: Table, path: Path) -> Table:
             "models; the protocol needs at least 10 studies, 8 of them complete, and 3 models: "
             "check that this is the DEEPLEARNING table (22 x 8)"
         )
-    if float(np.nanmax(np.nanmax(table.scores, axis=1) - np.nanmin(table.scores, axis=1))) <= 0.0:
-        raise InvalidInput(f"{path}: in every study all models score the same; check the file")
+    spans = np.nanmax(table.scores, axis=1) - np.nanmin(table.scores, axis=1)
+    if float(spans.max()) < SMALLEST_SPAN:
+        raise InvalidInput(
+            f"{path}: in every study all models score the same, or within {SMALLEST_SPAN:g}; check "
+            "the file"
+        )
     return table
+
+
+def looks_like_deeplearning(table: Table) -> bool:
+    """Whether shape and scores are those of the paper's: 22 x 8 accuracies."""
+    scores = table.scores
+    return scores.shape == (22, 8) and bool(np.nanmin(scores) >= 0.0 and np.nanmax(scores) <= 1.0)
+
+
+def _described(evidence: Evidence) -> dict[str, Any]:
+    table = evidence.tables[DEEPLEARNING]
+    studies, models = table.scores.shape
+    return {"studies": studies, "models": models, "hash": table_hash(table)}
 
 
 def _write_claims(path: Path, claims: list[Claim], evidence: Evidence, seed: int) -> None:
@@ -121,7 +143,7 @@ def _write_claims(path: Path, claims: list[Claim], evidence: Evidence, seed: int
     content: dict[str, Any] = {
         "scale": evidence.scale.name,
         "seed": seed,
-        "deeplearning": evidence.has_deeplearning,
+        "deeplearning": _described(evidence) if evidence.has_deeplearning else None,
         "claims": [claim.plain() for claim in claims],
         "beyond": beyond(evidence),
     }

@@ -4,19 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bentham.core.decision import Reason
 from bentham.core.events import TrialStarted
 from bentham.experiments.variants import serve
-from bentham.reproduce.problems import TheoryCell
+from bentham.reproduce.problems import TheoryCell, are_numbers
 from bentham.sim.simulator import Run
 from bentham.tables import Table
 
 Result = dict[str, Any]
+DRAWS = "draws:"
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A table served by a variant (see `bentham bench regret`) with so many devices."""
+    """A table served by a variant (see `bentham bench regret`) with so many devices.
+
+    `draws:STUDIES` is a table of so many studies that every run draws for itself.
+    """
 
     table: str
     variant: str
@@ -34,7 +40,10 @@ class TableCell:
 
     def run(self, seed: int, tables: Mapping[str, Table]) -> Result:
         """One run."""
-        run = serve(tables[self.table], self.variant, self.devices, seed)
+        table = tables[self.table]
+        if self.table.startswith(DRAWS):
+            table = drawn(table, int(self.table.removeprefix(DRAWS)), seed)
+        run = serve(table, self.variant, self.devices, seed)
         time, mean = _warmed_up(run)
         return {
             "seed": seed,
@@ -45,8 +54,26 @@ class TableCell:
             "curve": [list(point) for point in run.regret.curve],
         }
 
+    def complete(self, result: Result) -> bool:
+        """Whether a result has what figures and claims need, and it makes sense."""
+        curve = result["curve"]
+        numbers = [result["cumulative_regret"], result["regret_then"]]
+        numbers += [number for point in curve for number in point]
+        return (
+            len(curve) > 0
+            and all(len(point) == 2 for point in curve)
+            and curve[0][0] == 0.0
+            and are_numbers(numbers)
+        )
+
 
 Cell = TableCell | TheoryCell
+
+
+def drawn(table: Table, studies: int, seed: int) -> Table:
+    """So many studies of a table, drawn at random."""
+    places = np.random.default_rng([seed, studies]).permutation(len(table.studies))[:studies]
+    return table.only(sorted(places.tolist()))
 
 
 def _warmed_up(run: Run) -> tuple[float, float]:

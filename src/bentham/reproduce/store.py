@@ -31,8 +31,9 @@ class Store:
 
     def __init__(self, folder: Path, tables: Mapping[str, Table]):
         self._folder = folder
+        self.stale: set[Cell] = set()  # cells whose results are of other code or tables
         self._code = fingerprint()
-        self._tables = {name: _table_hash(table) for name, table in tables.items()}
+        self._tables = {name: table_hash(table) for name, table in tables.items()}
         folder.mkdir(parents=True, exist_ok=True)
 
     def read(self, cell: Cell) -> dict[int, Result]:
@@ -42,20 +43,24 @@ class Store:
         except FileNotFoundError:
             return {}
         if header != json.dumps(self._header(cell)):
-            self._path(cell).unlink()
+            self.stale.add(cell)
             return {}
         results: dict[int, Result] = {}
         for line in lines:
             try:
                 result = json.loads(line)
-                results.setdefault(result["seed"], result)
-            except (ValueError, KeyError, TypeError):  # the run was stopped while writing it
+                if isinstance(result["seed"], int) and cell.complete(result):
+                    results.setdefault(result["seed"], result)
+            except (ValueError, KeyError, TypeError):  # stopped while writing it, or spoiled
                 continue
         return results
 
     def add(self, cell: Cell, result: Result) -> None:
         """Keep one more run."""
         path = self._path(cell)
+        if cell in self.stale:  # from here on there is something better
+            path.unlink()
+            self.stale.remove(cell)
         begun = path.exists()
         with path.open("a", encoding="utf-8") as file:
             # The line feed comes first: after a line that was cut off, too, a new one begins.
@@ -67,6 +72,7 @@ class Store:
         results = self.read(cell)
         ordered = [results[seed] for seed in sorted(results)]
         lines = [json.dumps(self._header(cell)), *(json.dumps(result) for result in ordered)]
+        self.stale.discard(cell)
         path, fresh = self._path(cell), self._path(cell).with_suffix(".new")
         fresh.write_text("\n".join(lines), encoding="utf-8")
         fresh.replace(path)
@@ -90,7 +96,8 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def _table_hash(table: Table) -> str:
+def table_hash(table: Table) -> str:
+    """A hash of all that a run reads of a table."""
     digest = hashlib.sha256(json.dumps([table.studies, table.models]).encode())
     digest.update(table.scores.tobytes() + table.costs.tobytes())
     return digest.hexdigest()[:16]
