@@ -322,7 +322,7 @@ def test_intervals_decide_or_leave_open() -> None:
 
 def test_numbers_are_written_with_few_digits() -> None:
     assert rounded(1.23456789) == 1.235
-    assert "low" not in Measured("x", 1.0, float("-inf"), float("inf")).plain()
+    assert "low" not in Measured.of("x", Estimate(1.0, 0.0, float("inf"))).plain()
     assert Measured("x", 2.0 / 3.0).plain() == {"what": "x", "value": 0.6667}
 
 

@@ -8,7 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import active_children, get_context, parent_process
-from threading import Thread, current_thread, main_thread
+from threading import Thread
 from typing import TypeVar
 
 from bentham.errors import BenthamError
@@ -21,20 +21,18 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
-def _without_interrupts() -> Iterator[None]:
+def _interrupts_later() -> Iterator[None]:
     """A process that is interrupted while it imports would print a traceback."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(begin: Callable[..., None], *arguments: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a run at once, without a word
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_end_with_parent, daemon=True).start()
     begin(*arguments)
 
@@ -68,7 +66,7 @@ def run_in_pool(
         ) as pool:
             others = active_children()
             try:
-                with _without_interrupts():  # processes inherit that until they have begun
+                with _interrupts_later():  # processes inherit that until they have begun
                     waiting = {pool.submit(function, task): task for task in tasks}
                 for future in as_completed(waiting):
                     yield waiting[future], future.result()
