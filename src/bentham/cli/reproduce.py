@@ -66,8 +66,6 @@ def reproduce(
     from bentham.reproduce.figures import draw_figures, panels
     from bentham.reproduce.page import page
 
-    if deeplearning is not None:
-        _warn_of_strangers(deeplearning)
     if out.exists() and not out.is_dir():
         raise InvalidInput(f"{out} is a file; name a folder")
     began = time.monotonic()
@@ -96,17 +94,18 @@ def reproduce(
         fresh = out / "report.new"
         fresh.write_text(text, encoding="utf-8", errors="replace")
         fresh.replace(out / "report.html")
+    if deeplearning is not None:
+        _warn_of_strangers(deeplearning, found)
     if as_json:
         print(json.dumps(json.loads((out / "claims.json").read_text(encoding="utf-8"))))
     else:
         _print(found, out, time.monotonic() - began)
 
 
-def _warn_of_strangers(path: Path) -> None:
+def _warn_of_strangers(path: Path, found: "Reproduction") -> None:
     from bentham.reproduce.reproduction import looks_like_deeplearning
-    from bentham.tables import read_table
 
-    if not looks_like_deeplearning(read_table(path)):
+    if not looks_like_deeplearning(found.evidence.tables["deeplearning"]):
         print(
             f"bentham: warning: {path} is not 22 studies x 8 models with scores from 0 to 1, as "
             "the paper's DEEPLEARNING is; what is said of it holds for this table",

@@ -103,6 +103,13 @@ def both(holds: bool, too: bool) -> Verdict:
     return together([Verdict.HOLDS if one else Verdict.FAILS for one in (holds, too)])
 
 
+def explained(verdict: Verdict, why: str) -> str:
+    """What to say of a verdict that is not plain."""
+    if verdict is Verdict.HOLDS:
+        return ""
+    return f"The runs do not decide it. {why}" if verdict is Verdict.UNTESTED else why
+
+
 def in_words(estimate: Estimate, unit: str = "") -> str:
     """A number with its interval, for a sentence."""
     value, low, high = (_fixed(end) for end in (estimate.value, estimate.low, estimate.high))

@@ -4,7 +4,16 @@ import itertools
 
 import numpy as np
 
-from bentham.reproduce.claims import Claim, Measured, Verdict, above, below, in_words, together
+from bentham.reproduce.claims import (
+    Claim,
+    Measured,
+    Verdict,
+    above,
+    below,
+    explained,
+    in_words,
+    together,
+)
 from bentham.reproduce.comparisons import MARGIN, READINGS, SUPPLY, gain
 from bentham.reproduce.curves import SpeedUp, estimate, ratio_estimate, resamples, speed_up
 from bentham.reproduce.evidence import TITLES, Evidence
@@ -41,7 +50,7 @@ def more_devices(evidence: Evidence) -> Claim:
         "is open. The verdict is theirs if they agree, and in part otherwise.",
         tuple(measured),
         verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        explained(verdict, why),
     )
 
 
@@ -99,7 +108,7 @@ def more_studies(evidence: Evidence) -> Claim:
         )
     return Claim(
         name, where, statement, rule, tuple(measured), verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        explained(verdict, why),
     )  # fmt: skip
 
 
@@ -137,7 +146,7 @@ def early_on_azure(evidence: Evidence) -> Claim:
         "supposes, almost as many devices as studies, is not tested.",
         tuple(measured),
         verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        explained(verdict, why),
     )
 
 
@@ -171,9 +180,7 @@ def up_to_four_devices(evidence: Evidence) -> Claim:
         "open. The verdict is theirs if they agree, and in part otherwise.",
         tuple(measured),
         verdict,
-        ""
-        if verdict is Verdict.HOLDS
-        else f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}.",
+        explained(verdict, f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}."),
     )
 
 
@@ -204,9 +211,7 @@ def eight_devices(evidence: Evidence) -> Claim:
         "it is open. The verdict is theirs if they agree, and in part otherwise.",
         tuple(measured),
         verdict,
-        ""
-        if verdict is Verdict.HOLDS
-        else f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}.",
+        explained(verdict, f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}."),
     )
 
 
@@ -241,10 +246,11 @@ def near_linear(evidence: Evidence) -> Claim:
         "paper's protocol (8 of the studies set the prior) and mdmt that is told the true prior.",
         tuple(measured),
         verdict,
-        ""
-        if verdict is Verdict.HOLDS
-        else f"The speed-up of {most} devices, as a share of {most}, is {', '.join(words)}. The "
-        "learned defaults count what is running, which mdmt ignores.",
+        explained(
+            verdict,
+            f"The speed-up of {most} devices, as a share of {most}, is {', '.join(words)}. The "
+            "learned defaults count what is running, which mdmt ignores.",
+        ),
     )
 
 

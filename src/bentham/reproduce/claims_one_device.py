@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from bentham.reproduce.claims import Claim, Measured, Verdict, above, below, in_words, together
+from bentham.reproduce.claims import (
+    Claim,
+    Measured,
+    Verdict,
+    above,
+    below,
+    explained,
+    in_words,
+    together,
+)
 from bentham.reproduce.comparisons import MARGIN, READINGS, SUPPLY, against, gain
 from bentham.reproduce.curves import largest_speed_up, rank_correlation, regret_ratio
 from bentham.reproduce.evidence import TITLES, Evidence
@@ -52,7 +61,7 @@ def five_times(evidence: Evidence) -> Claim:
         "else open. The verdict is theirs if they agree, and in part otherwise.",
         tuple(measured),
         verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        explained(verdict, why),
     )
 
 
@@ -86,6 +95,7 @@ def because_of_studies(evidence: Evidence) -> Claim:
         f"choosing the study (cost divided by) gains {in_words(more[0], 'x')} to "
         f"{in_words(more[-1], 'x')}."
     )
+    verdict = together([above(with_cost, 1.0), above(without, 1.0)])
     return Claim(
         "because-studies-are-prioritised",
         "Section 6.2",
@@ -96,8 +106,8 @@ def because_of_studies(evidence: Evidence) -> Claim:
         "not, if the whole interval says so, and else it is open. The verdict is theirs if they "
         "agree, and in part otherwise.",
         tuple(measured),
-        together([above(with_cost, 1.0), above(without, 1.0)]),
-        why,
+        verdict,
+        explained(verdict, why) or why,
     )
 
 
@@ -129,7 +139,7 @@ def no_speed_up(evidence: Evidence) -> Claim:
         and verdicts["round-robin"] is not Verdict.HOLDS
     ):
         why += " If the paper's round robin divides by cost, as mdmt does, the claim holds."
-    why = "" if verdict is Verdict.HOLDS else why
+    why = explained(verdict, why)
     return Claim(name, WHERE, statement, rule, tuple(measured), verdict, why)
 
 
@@ -179,7 +189,7 @@ def because_of_spread(evidence: Evidence) -> Claim:
         "otherwise.",
         tuple(measured),
         verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        explained(verdict, why),
     )
 
 

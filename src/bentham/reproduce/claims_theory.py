@@ -14,6 +14,7 @@ from bentham.reproduce.claims import (
     above,
     below,
     both,
+    explained,
     in_words,
     together,
 )
@@ -149,7 +150,7 @@ def factor_of_devices(evidence: Evidence) -> Claim:
         "is open. The verdict is theirs if they agree, and in part otherwise.",
         tuple(measured),
         verdict,
-        "" if verdict is Verdict.HOLDS else f"{'. '.join(words)}.",
+        explained(verdict, f"{'. '.join(words)}."),
     )
 
 
@@ -237,7 +238,7 @@ def miu_diagonal(evidence: Evidence) -> Claim:  # noqa: ARG001
             Measured("equal variances: MIU, exactly", equal_total.lower, claimed=equal_stated),
         ),
         verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        explained(verdict, why),
     )
 
 
@@ -278,7 +279,7 @@ def converges(evidence: Evidence) -> Claim:
             Measured.of("Matern: average regret changes as this power of T", smooth),
         ),
         verdict,
-        why,
+        explained(verdict, why) or why,
     )
 
 
@@ -311,7 +312,7 @@ def does_not_converge(evidence: Evidence) -> Claim:
             for case, power in powers.items()
         ),
         verdict,
-        "" if verdict is Verdict.HOLDS else why,
+        explained(verdict, why),
     )
 
 
