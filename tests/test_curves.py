@@ -118,15 +118,15 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(runs: int) -> None
 
 
 def test_the_largest_speed_up_is_not_the_largest_noise() -> None:
-    """Where there is none, the largest of 20 levels is above 1; measured anew, it is not."""
+    """Where there is none, the largest of 20 levels is above 1; corrected, hardly."""
     naive, honest = [], []
     for seed in range(60):
         one, other = Curves.of(falling(seed, 12)), Curves.of(falling(seed + 1000, 12))
         levels = one.levels()
         naive.append(max(level.value for level in speed_up(one, other, levels).by_level))
         honest.append(largest_speed_up(one, other, levels)[1].value)
-    assert np.median(naive) > 1.1
-    assert np.median(honest) == pytest.approx(1.0, abs=0.12)
+    assert np.median(naive) > 1.15
+    assert np.median(honest) == pytest.approx(1.0, abs=0.1)
 
 
 def test_one_run_has_no_interval() -> None:

@@ -54,11 +54,10 @@ def five_times(evidence: Evidence) -> Claim:
         WHERE,
         "On AZURE with one device, mdmt reaches the same instantaneous regret up to 5 times "
         "earlier than round robin, and it beats random, too.",
-        "On the stand-in. The level of regret with the largest speed-up is found with one half of "
-        "the runs and measured with the other. Five conditions: for both readings of round robin, "
-        f"that speed-up is at least {NEARLY_FIVE:g}, and round robin has more cumulative regret "
-        "than mdmt; and so has random. Each is met, or not, if the whole interval says so, and "
-        "else open. The verdict is theirs if they agree, and in part otherwise.",
+        "On the stand-in. Five conditions: for both readings of round robin, the largest speed-up "
+        f"over levels of regret (what chance adds to a largest taken off) is at least "
+        f"{NEARLY_FIVE:g}, and round robin has more cumulative regret than mdmt; and so has "
+        "random. Each is met, or not, if the whole interval says so, and else open. The verdict is theirs if they agree, and in part otherwise.",
         tuple(measured),
         verdict,
         explained(verdict, why),
@@ -92,8 +91,8 @@ def because_of_studies(evidence: Evidence) -> Claim:
         f"Choosing the study gains {in_words(with_cost, 'x')} in cumulative regret if cost is "
         f"divided by on both sides, {in_words(without, 'x')} if on neither; dividing by cost gains "
         f"{in_words(cost, 'x')}. With {counts[0]} to {counts[-1]} studies drawn from oboe, "
-        f"choosing the study (cost divided by) gains {in_words(more[0], 'x')} to "
-        f"{in_words(more[-1], 'x')}."
+        f"choosing the study (cost divided by) gains {min(one.value for one in more):.2f}x to "
+        f"{max(one.value for one in more):.2f}x."
     )
     verdict = together([above(with_cost, 1.0), above(without, 1.0)])
     return Claim(
