@@ -57,7 +57,8 @@ def five_times(evidence: Evidence) -> Claim:
         "On the stand-in. Five conditions: for both readings of round robin, the largest speed-up "
         f"over levels of regret (what chance adds to a largest taken off) is at least "
         f"{NEARLY_FIVE:g}, and round robin has more cumulative regret than mdmt; and so has "
-        "random. Each is met, or not, if the whole interval says so, and else open. The verdict is theirs if they agree, and in part otherwise.",
+        "random. Each is met, or not, if the whole interval says so, and else open. The verdict "
+        "is theirs if they agree, and in part otherwise.",
         tuple(measured),
         verdict,
         explained(verdict, why),

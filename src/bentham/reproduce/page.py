@@ -30,7 +30,8 @@ GLOSSARY = {
     "mdmt": "the paper's MM-GP-EI: of all models of all studies, the one of highest EI per cost",
     "round robin": "studies in turn. The paper does not say how it chooses a study's model: read "
     "as by EI, and as by EI per cost",
-    "warm start": "every study's two fastest models go first, whatever the policy",
+    "warm start": "every study's two fastest models go first, whatever the policy, but for the "
+    "learned defaults and the oracle",
     "levels": "20 values of the instantaneous regret, from that at the end of the warm start to a "
     "twentieth of it; a speed-up is a ratio of the times at which the mean regret falls to a level",
     "A's regret over B's": "a ratio run by run, their geometric mean: above 1, B is better",
