@@ -8,18 +8,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from bentham.core.validation import Vector
+from bentham.core.validation import Matrix, Vector
 from bentham.errors import InvalidInput
 from bentham.sim.experiment import Outcome, by_policy
 
 FORMATS = (".png", ".svg", ".pdf")
 # Okabe and Ito's palette, with a dash pattern each, so that a grey print still tells.
-STYLES = (
-    ("#0072B2", "-"),
-    ("#D55E00", "--"),
-    ("#009E73", "-."),
-    ("#CC79A7", (0, (3, 1, 1, 1, 1, 1))),
-    ("#555555", ":"),
+BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, GREY = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555",
+)  # fmt: skip
+Dashes = str | tuple[float, tuple[float, ...]]
+STYLES: tuple[tuple[str, Dashes], ...] = (
+    (BLUE, "-"),
+    (VERMILION, "--"),
+    (GREEN, "-."),
+    (PINK, (0, (3, 1, 1, 1, 1, 1))),
+    (GREY, ":"),
 )
 # Both axes are logarithmic, since regret falls by orders of magnitude over orders of magnitude of
 # time. The picture shows the regret between these shares of what it was at first.
@@ -59,12 +63,25 @@ def draw_regret(outcomes: Sequence[Outcome], path: Path) -> None:
 def _draw_lines(axes: Axes, outcomes: Sequence[Outcome], times: Vector, lowest: float) -> None:
     for (name, runs), (colour, dashes) in zip(by_policy(outcomes).items(), STYLES, strict=False):
         curves = np.array([_sampled(run, times) for run in runs])
-        mean = curves.mean(axis=0)
-        axes.plot(times, mean, color=colour, linestyle=dashes, linewidth=1.8, label=name)
-        if len(runs) > 1:
-            band = curves.std(axis=0, ddof=1)
-            low, high = np.maximum(mean - band, lowest), mean + band
-            axes.fill_between(times, low, high, color=colour, alpha=0.15, linewidth=0)
+        draw_mean(axes, times, curves, name, colour, dashes, lowest)
+
+
+def draw_mean(
+    axes: Axes,
+    times: Vector,
+    curves: Matrix,
+    label: str,
+    colour: str,
+    dashes: Dashes,
+    lowest: float,
+) -> None:
+    """The mean over runs, and a band of one standard deviation that stays above `lowest`."""
+    mean = curves.mean(axis=0)
+    axes.plot(times, mean, color=colour, linestyle=dashes, linewidth=1.8, label=label)
+    if len(curves) > 1:
+        band = curves.std(axis=0, ddof=1)
+        low, high = np.maximum(mean - band, lowest), mean + band
+        axes.fill_between(times, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def _label(axes: Axes, outcomes: Sequence[Outcome]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bentham.bench import OBSERVATIONS_PER_STUDY, bench_decisions
+from bentham.cli.options import HistorySeed, Jobs
 from bentham.cli.progress import progress_bar
 from bentham.cli.report import print_regret
 from bentham.errors import InvalidInput
@@ -81,16 +82,8 @@ def regret(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Draws the histories.")] = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Runs at a time. [dim]\\[default: one per core][/]",
-            show_default=False,
-        ),
-    ] = None,
+    seed: HistorySeed = 0,
+    jobs: Jobs = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare the regret of policies and priors under the paper's protocol.

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from bentham.cli.options import HistorySeed, Jobs
 from bentham.cli.progress import progress_bar
 from bentham.errors import InvalidInput
 
@@ -40,16 +41,8 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Draws the histories.")] = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Runs at a time. [dim]\\[default: one per core][/]",
-            show_default=False,
-        ),
-    ] = None,
+    seed: HistorySeed = 0,
+    jobs: Jobs = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the claims as one JSON object.")
     ] = False,
@@ -65,6 +58,7 @@ def reproduce(
     from bentham import reproduce as reproduction  # brings matplotlib, slow to import
     from bentham.reproduce.figures import draw_figures, panels
     from bentham.reproduce.page import page
+    from bentham.reproduce.store import write_whole
 
     if out.exists() and not out.is_dir():
         raise InvalidInput(f"{out} is a file; name a folder")
@@ -91,9 +85,7 @@ def reproduce(
         command = ["bentham", "reproduce", *(["--quick"] if quick else []), "--seed", str(seed)]
         command += ["--deeplearning", deeplearning.name] if deeplearning is not None else []
         text = page(found.claims, figures, found.evidence, shlex.join(command))
-        fresh = out / "report.new"
-        fresh.write_text(text, encoding="utf-8", errors="replace")
-        fresh.replace(out / "report.html")
+        write_whole(out / "report.html", text)
     if deeplearning is not None:
         _warn_of_strangers(deeplearning, found)
     if as_json:
@@ -103,9 +95,10 @@ def reproduce(
 
 
 def _warn_of_strangers(path: Path, found: "Reproduction") -> None:
+    from bentham.reproduce.plan import DEEPLEARNING
     from bentham.reproduce.reproduction import looks_like_deeplearning
 
-    if not looks_like_deeplearning(found.evidence.tables["deeplearning"]):
+    if not looks_like_deeplearning(found.evidence.tables[DEEPLEARNING]):
         print(
             f"bentham: warning: {path} is not 22 studies x 8 models with scores from 0 to 1, as "
             "the paper's DEEPLEARNING is; what is said of it holds for this table",

@@ -24,7 +24,7 @@ class Variant:
     """One way to serve a table; `told` and `alone` need features of the models."""
 
     help: str
-    policy: str | None = None
+    policy: str | PolicyMaker | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: bool = True
     features: bool = True
@@ -39,7 +39,9 @@ VARIANTS: dict[str, Variant] = {
     "oracle": Variant("knows every score", "oracle", {**PAPER, "warm_start": "none"}),
     "oracle-warm": Variant("the oracle, two fastest models first as in the paper", "oracle", PAPER),
     "round-robin": Variant("studies in turn, with the paper's prior", "round-robin", PAPER),
-    "round-robin-rate": Variant("the same, but models by EI per cost", None, PAPER),
+    "round-robin-rate": Variant(
+        "the same, but models by EI per cost", RoundRobinByRate.made, PAPER
+    ),
     "random": Variant("studies at random, with the paper's prior", "random", PAPER),
     "gp-ucb": Variant("the predecessor, with the paper's prior", "gp-ucb", PAPER),
     "paper-without-cost": Variant(
@@ -98,15 +100,13 @@ def serve(table: Table, name: str, devices: int, seed: int) -> Run:
         table=served, history=told, devices=devices, floor=floor, **variant.settings
     )
     prior: Prior | LearnedPrior = experiment.make_prior(told)
-    policy: str | PolicyMaker | None = variant.policy
+    policy = variant.policy
     warm_start = experiment.warm_start
     if name == "told":
         prior, warm_start = _true_prior(table), "none"
     elif name == "alone":
         assert table.features is not None
         policy, warm_start = Alone.knowing(table.features), "none"
-    elif name == RoundRobinByRate.name:
-        policy = RoundRobinByRate.made
     return simulate(
         served.specs(experiment.floor),
         served.truth(),

@@ -3,7 +3,8 @@
 from typing import Any
 
 from bentham.reproduce.claims import Measured
-from bentham.reproduce.curves import Estimate, regret_ratio
+from bentham.reproduce.comparisons import gain
+from bentham.reproduce.curves import Estimate
 from bentham.reproduce.evidence import Evidence
 from bentham.reproduce.plan import BEYOND, COMPARED_DEVICES, SYNTHETIC, SYNTHETIC_DEVICES
 
@@ -19,14 +20,7 @@ def ratios(evidence: Evidence) -> list[Row]:
         for devices in COMPARED_DEVICES
     ] + [(SYNTHETIC, variant, devices) for variant in BEYOND for devices in SYNTHETIC_DEVICES]
     return [
-        (
-            table,
-            variant,
-            devices,
-            regret_ratio(
-                evidence.curves(table, variant, devices), evidence.curves(table, "paper", devices)
-            ),
-        )
+        (table, variant, devices, gain(evidence, table, variant, devices))
         for table, variant, devices in wanted
     ]
 

@@ -79,6 +79,10 @@ def rounded(number: float) -> float:
     return float(f"{number:.{DIGITS}g}")
 
 
+# What `together` does, for the rules.
+JOINED = "The verdict is theirs if they agree, and in part otherwise."
+
+
 def together(verdicts: Sequence[Verdict]) -> Verdict:
     """One verdict of several: theirs if they agree, and in part otherwise."""
     return verdicts[0] if len(set(verdicts)) == 1 else Verdict.PART

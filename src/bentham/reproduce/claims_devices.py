@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from bentham.reproduce.claims import (
+    JOINED,
     Claim,
     Measured,
     Verdict,
@@ -47,7 +48,7 @@ def more_devices(evidence: Evidence) -> Claim:
         "The more devices, the faster the instantaneous regret drops.",
         "Every doubling of devices, on every table at hand, brings the mean regret earlier to the "
         "same levels (the mean over levels), or later, if the whole interval says so, and else it "
-        "is open. The verdict is theirs if they agree, and in part otherwise.",
+        f"is open. {JOINED}",
         tuple(measured),
         verdict,
         explained(verdict, why),
@@ -87,7 +88,7 @@ def more_studies(evidence: Evidence) -> Claim:
         "Two conditions: the speed-up of 8 devices over one is larger on DEEPLEARNING than on the "
         "stand-in; and it grows with the number of studies drawn from oboe, as a power above 0 "
         f"(none: below {NO_GROWTH:g}). Each is met, or not, if the whole interval says so, and "
-        "else open. The verdict is theirs if they agree, and in part otherwise."
+        f"else open. {JOINED}"
     )
     if not evidence.has_deeplearning:
         return Claim(name, where, statement, rule, tuple(measured), Verdict.UNTESTED, SUPPLY)
@@ -177,7 +178,7 @@ def up_to_four_devices(evidence: Evidence) -> Claim:
         "With up to four devices mdmt is significantly better than round robin on AZURE.",
         "On the stand-in, with two and with four devices and both readings of round robin: it has "
         "more cumulative regret than mdmt, or less, if the whole interval says so, and else it is "
-        "open. The verdict is theirs if they agree, and in part otherwise.",
+        f"open. {JOINED}",
         tuple(measured),
         verdict,
         explained(verdict, f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}."),
@@ -208,7 +209,7 @@ def eight_devices(evidence: Evidence) -> Claim:
         "With eight devices and nine studies, mdmt and round robin do almost the same on AZURE.",
         "On the stand-in, for both readings of round robin: the ratio of cumulative regrets lies "
         f"within a factor of {MARGIN:g} of 1, or outside, if the whole interval says so, and else "
-        "it is open. The verdict is theirs if they agree, and in part otherwise.",
+        f"it is open. {JOINED}",
         tuple(measured),
         verdict,
         explained(verdict, f"Round robin's cumulative regret is, of mdmt's, {', '.join(words)}."),
@@ -242,8 +243,9 @@ def near_linear(evidence: Evidence) -> Claim:
         "On the synthetic problem, the average time to an instantaneous regret of 0.01 falls "
         "nearly linearly with the number of devices.",
         f"Holds if the speed-up of {most} devices is at least {EFFICIENT:g} of {most} (the whole "
-        f"interval), does not if it is below {WASTEFUL:g} of it. The verdict joins mdmt with the "
-        "paper's protocol (8 of the studies set the prior) and mdmt that is told the true prior.",
+        f"interval), does not if it is below {WASTEFUL:g} of it, in part between; for mdmt with "
+        "the paper's protocol (8 of the studies set the prior) and for mdmt that is told the true "
+        f"prior. {JOINED}",
         tuple(measured),
         verdict,
         explained(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bentham.reproduce.claims import (
+    JOINED,
     Claim,
     Measured,
     Verdict,
@@ -57,8 +58,7 @@ def five_times(evidence: Evidence) -> Claim:
         "On the stand-in. Five conditions: for both readings of round robin, the largest speed-up "
         f"over levels of regret (what chance adds to a largest taken off) is at least "
         f"{NEARLY_FIVE:g}, and round robin has more cumulative regret than mdmt; and so has "
-        "random. Each is met, or not, if the whole interval says so, and else open. The verdict "
-        "is theirs if they agree, and in part otherwise.",
+        f"random. Each is met, or not, if the whole interval says so, and else open. {JOINED}",
         tuple(measured),
         verdict,
         explained(verdict, why),
@@ -103,8 +103,7 @@ def because_of_studies(evidence: Evidence) -> Claim:
         "improvement instead of being treated equally.",
         "On the stand-in, mdmt and round robin that differ in the choice of the study alone, with "
         "cost divided by on both sides and on neither. Each: mdmt has less cumulative regret, or "
-        "not, if the whole interval says so, and else it is open. The verdict is theirs if they "
-        "agree, and in part otherwise.",
+        f"not, if the whole interval says so, and else it is open. {JOINED}",
         tuple(measured),
         verdict,
         explained(verdict, why) or why,
@@ -116,8 +115,7 @@ def no_speed_up(evidence: Evidence) -> Claim:
     statement = "On DEEPLEARNING with one device there is no significant speed-up."
     rule = (
         f"For each reading of round robin: its cumulative regret is at most {MARGIN:g} times "
-        "mdmt's, or more, if the whole interval says so, and else it is open. The verdict is "
-        "theirs if they agree, and in part otherwise."
+        f"mdmt's, or more, if the whole interval says so, and else it is open. {JOINED}"
     )
     name = "no-speed-up-on-deeplearning"
     if not evidence.has_deeplearning:
@@ -185,8 +183,7 @@ def because_of_spread(evidence: Evidence) -> Claim:
         "What mdmt gains over round robin grows with a table's spread, both in cumulative regret "
         "and in the time to shares of the regret after the warm start: each of the rank "
         "correlations, for both readings of round robin, is above 0, or below, if the whole "
-        "interval says so, and else it is open. The verdict is theirs if they agree, and in part "
-        "otherwise.",
+        f"interval says so, and else it is open. {JOINED}",
         tuple(measured),
         verdict,
         explained(verdict, why),

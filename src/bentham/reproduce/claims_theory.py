@@ -8,6 +8,7 @@ import numpy as np
 from bentham.core.theory import miu_scores, miu_total, top_diagonal_bound
 from bentham.core.validation import Matrix, Vector
 from bentham.reproduce.claims import (
+    JOINED,
     Claim,
     Measured,
     Verdict,
@@ -147,7 +148,7 @@ def factor_of_devices(evidence: Evidence) -> Claim:
         f"Problems of 8 studies x 16 models (MIU is about 120) with 1 to 8 devices, begun as "
         f"Algorithm 1 has it; scores are Matern or independent. For each: the regret falls as a "
         f"power of M below {STEEP:g}, or less steeply, if the whole interval says so, and else it "
-        "is open. The verdict is theirs if they agree, and in part otherwise.",
+        f"is open. {JOINED}",
         tuple(measured),
         verdict,
         explained(verdict, f"{'. '.join(words)}."),
@@ -301,8 +302,8 @@ def does_not_converge(evidence: Evidence) -> Claim:
         "not go to zero.",
         "Problems grow and half of their arms are tried; regret counts from studies' first scores. "
         "For three distributions of independent scores: the average regret is flat (the power of T "
-        f"is above -{FLAT:g}), or falls, if the whole interval says so, and else it is open. The "
-        "verdict is theirs if they agree, and in part otherwise.",
+        f"is above -{FLAT:g}), or falls, if the whole interval says so, and else it is open. "
+        f"{JOINED}",
         tuple(
             Measured.of(
                 f"independent, {INDEPENDENT[case]}: average regret changes as this power of T",

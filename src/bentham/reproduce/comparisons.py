@@ -20,7 +20,7 @@ def against(evidence: Evidence, table: str, rival: str, devices: int) -> SpeedUp
 
 
 def gain(evidence: Evidence, table: str, rival: str, devices: int) -> Estimate:
-    """The rival's cumulative regret over that of the paper's policy."""
+    """The rival's cumulative regret over that of the paper's policy: above 1, the paper gains."""
     return regret_ratio(
         evidence.curves(table, rival, devices), evidence.curves(table, "paper", devices)
     )

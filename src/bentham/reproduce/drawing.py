@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bentham.core.validation import Matrix, Vector
+from bentham.plots import Dashes
 
-BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, GREY = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555",
-)  # fmt: skip
 SIZE = (5.0, 3.6)  # inches: two side by side on a printed page, one on a phone
 RESOLUTION = 160
 _STYLE: dict[Any, Any] = {
@@ -43,7 +39,7 @@ class Line:
 
     label: str
     colour: str
-    dashes: str | tuple[float, tuple[float, ...]] = "-"
+    dashes: Dashes = "-"
     marker: str = "o"
 
 
@@ -104,13 +100,3 @@ def counts(axes: Axes, values: Sequence[int]) -> None:
     axes.set_xscale("log")
     axes.set_xticks(list(values), [str(value) for value in values])
     axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def curve(axes: Axes, times: Vector, runs: Matrix, line: Line, lowest: float) -> None:
-    """The mean over runs, and a band of one standard deviation."""
-    mean = runs.mean(axis=0)
-    axes.plot(times, mean, color=line.colour, linestyle=line.dashes, label=line.label)
-    if len(runs) > 1:
-        band = runs.std(axis=0, ddof=1)
-        low = np.maximum(mean - band, lowest)
-        axes.fill_between(times, low, mean + band, color=line.colour, alpha=0.13, linewidth=0)

@@ -7,22 +7,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from bentham.reproduce.drawing import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    SKY,
-    VERMILION,
-    Drawn,
-    Line,
-    Panel,
-    counts,
-    curve,
-    label_few_decades,
-    logarithmic,
-)
+from bentham.plots import BLUE, GREEN, GREY, ORANGE, PINK, SKY, VERMILION, draw_mean
+from bentham.reproduce.drawing import Drawn, Line, Panel, counts, label_few_decades, logarithmic
 from bentham.reproduce.evidence import CUTOFF, TITLES, Evidence
 from bentham.reproduce.figures_causes import cause_panels
 from bentham.reproduce.figures_theory import theory_panels
@@ -200,7 +186,8 @@ def _regret(
     start, end = min(float(pair[0]) for pair in ends), max(float(pair[1]) for pair in ends)
     times = np.geomspace(max(start, 1e-9 * end), end, POINTS)
     for curves, line in cells:
-        curve(axes, times, curves.sampled(times), line, lowest / 10.0)
+        sampled = curves.sampled(times)
+        draw_mean(axes, times, sampled, line.label, line.colour, line.dashes, lowest / 10.0)
     logarithmic(axes)
     axes.set(
         xlim=(times[0], times[-1]),

@@ -5,19 +5,10 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 
+from bentham.plots import BLUE, GREY, ORANGE, SKY, VERMILION
 from bentham.reproduce.comparisons import READINGS, gain
 from bentham.reproduce.curves import regret_ratio
-from bentham.reproduce.drawing import (
-    BLUE,
-    GREY,
-    ORANGE,
-    SKY,
-    VERMILION,
-    Line,
-    Panel,
-    counts,
-    logarithmic,
-)
+from bentham.reproduce.drawing import Line, Panel, counts, logarithmic
 from bentham.reproduce.evidence import TITLES, Evidence
 from bentham.reproduce.plan import COMPARED_DEVICES, SPREAD_TABLES, STUDY_TABLES
 from bentham.tables.standin import spread

@@ -5,19 +5,9 @@ from functools import partial
 import numpy as np
 from matplotlib.axes import Axes
 
+from bentham.plots import BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
 from bentham.reproduce.claims_theory import MIU_SIZES, average_regret, miu_growth
-from bentham.reproduce.drawing import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    VERMILION,
-    Line,
-    Panel,
-    counts,
-    logarithmic,
-)
+from bentham.reproduce.drawing import Line, Panel, counts, logarithmic
 from bentham.reproduce.evidence import Evidence
 from bentham.reproduce.plan import BOUND_CASES, STUDIES, growing
 

@@ -1,4 +1,4 @@
-"""From nothing to the report: run what is missing, judge the claims, draw, write."""
+"""From nothing to the claims: run what is missing, judge, write the verdicts down."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from bentham.reproduce.claims_theory import THEORY_CLAIMS
 from bentham.reproduce.evidence import Evidence
 from bentham.reproduce.plan import DEEPLEARNING, FULL, Scale, plan, tables_of
 from bentham.reproduce.runs import DRAWS, Cell, Result
-from bentham.reproduce.store import Store, table_hash
+from bentham.reproduce.store import Store, table_hash, write_whole
 from bentham.tables import Table, load_table, read_table
 from bentham.tables.standin import classifiers
 
@@ -31,7 +31,7 @@ CLAIMS = (*ONE_DEVICE_CLAIMS, *DEVICE_CLAIMS, *THEORY_CLAIMS)
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What was found, and where it was written."""
+    """What was found, and how many runs it took."""
 
     claims: list[Claim]
     evidence: Evidence
@@ -147,6 +147,4 @@ def _write_claims(path: Path, claims: list[Claim], evidence: Evidence, seed: int
         "claims": [claim.plain() for claim in claims],
         "beyond": beyond(evidence),
     }
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    write_whole(path, json.dumps(content, indent=2, allow_nan=False) + "\n")

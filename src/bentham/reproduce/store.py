@@ -73,9 +73,7 @@ class Store:
         ordered = [results[seed] for seed in sorted(results)]
         lines = [json.dumps(self._header(cell)), *(json.dumps(result) for result in ordered)]
         self.stale.discard(cell)
-        path, fresh = self._path(cell), self._path(cell).with_suffix(".new")
-        fresh.write_text("\n".join(lines), encoding="utf-8")
-        fresh.replace(path)
+        write_whole(self._path(cell), "\n".join(lines))
         return ordered
 
     def _path(self, cell: Cell) -> Path:
@@ -94,6 +92,13 @@ def fingerprint() -> str:
     for path in sorted([*paths, *(root / name for name in FILES)]):
         digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody, stopped or reading, is left with half of it."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text, encoding="utf-8", errors="replace")
+    fresh.replace(path)
 
 
 def table_hash(table: Table) -> str:
