@@ -14,6 +14,7 @@ ALLOWED = {
     "errors": set(),
     "core": {"errors"},
     "tables": {"core", "errors"},
+    "wire": set(),
     "sim": {"core", "tables", "errors"},
     "bench": {"core", "errors", ""},
     "plots": {"core", "sim", "errors"},

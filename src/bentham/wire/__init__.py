@@ -1,0 +1,83 @@
+"""What goes over the wire: bodies of requests and answers, shared by the server and the client."""
+
+from bentham.wire.base import Identifier, Name, Problem, Slug
+from bentham.wire.decisions import Change, Decision, Gain, RunnerUp
+from bentham.wire.devices import (
+    Complete,
+    Device,
+    DeviceCreate,
+    Fail,
+    Heartbeat,
+    Lease,
+    LeaseRequest,
+    Release,
+    Renewal,
+    Trial,
+)
+from bentham.wire.overview import (
+    DeviceCounts,
+    HistoryImported,
+    LogRecord,
+    Overview,
+    Queue,
+    TenantOverview,
+    Throughput,
+)
+from bentham.wire.studies import (
+    Candidate,
+    Incumbent,
+    StopRules,
+    Study,
+    StudyCreate,
+    TrialCounts,
+)
+from bentham.wire.tenants import (
+    IssuedToken,
+    Limits,
+    Tenant,
+    TenantChange,
+    TenantCreate,
+    Token,
+    TokenCreate,
+)
+
+__all__ = [
+    "Candidate",
+    "Change",
+    "Complete",
+    "Decision",
+    "Device",
+    "DeviceCounts",
+    "DeviceCreate",
+    "Fail",
+    "Gain",
+    "Heartbeat",
+    "HistoryImported",
+    "Identifier",
+    "Incumbent",
+    "IssuedToken",
+    "Lease",
+    "LeaseRequest",
+    "Limits",
+    "LogRecord",
+    "Name",
+    "Overview",
+    "Problem",
+    "Queue",
+    "Release",
+    "Renewal",
+    "RunnerUp",
+    "Slug",
+    "StopRules",
+    "Study",
+    "StudyCreate",
+    "Tenant",
+    "TenantChange",
+    "TenantCreate",
+    "TenantOverview",
+    "Throughput",
+    "Token",
+    "TokenCreate",
+    "Trial",
+    "TrialCounts",
+]

@@ -1,0 +1,59 @@
+"""Names, numbers and problems, as they go over the wire.
+
+Times are seconds since 1970 (UTC) by the server's clock; durations and device time are seconds.
+"""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+# Beyond these the core refuses; the wire says so first.
+LARGEST, SMALLEST_COST = 1e50, 1e-50
+LONGEST_NAME, LONGEST_TEXT = 200, 2000
+
+
+class Asked(BaseModel):
+    """The body of a request: what it does not know, it refuses."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class Answered(BaseModel):
+    """The body of an answer; a newer server may say more than an older client knows."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():  # also refuses NUL and lone surrogates, which no store could hold
+        raise ValueError("holds a character that cannot be printed; leave it out")
+    return text
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+# What a program wrote, over several lines perhaps; what no store could hold is left out.
+Prose = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_storable)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_printable)]
+Text = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_printable)]
+# Names that stand in addresses.
+Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+# Made by the server: a letter, an underscore and digits that say nothing to anybody.
+Identifier = Annotated[str, Field(pattern=r"^[a-z]_[0-9a-z]{16}$")]
+Weight = Annotated[float, Field(gt=0.0, le=1e6)]
+Cost = Annotated[float, Field(ge=SMALLEST_COST, le=LARGEST)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Count = Annotated[int, Field(ge=1, le=10**12)]
+
+
+class Problem(Answered):
+    """What went wrong (RFC 9457, application/problem+json): the cause, and what to do."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    request: str = ""
+    errors: list[str] = []

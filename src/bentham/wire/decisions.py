@@ -1,0 +1,55 @@
+"""Decisions, with all that justifies them."""
+
+from typing import Literal
+
+from bentham.wire.base import Answered
+
+
+class Gain(Answered):
+    """What a study expects of the arm: its EI times its weight (its own times its tenant's)."""
+
+    tenant: str
+    study: str
+    expected_improvement: float
+    weight: float
+
+
+class RunnerUp(Answered):
+    """An arm that came after; `value` is what the policy ranked by."""
+
+    tenant: str
+    study: str
+    dataset: str
+    model: str
+    value: float
+
+
+class Change(Answered):
+    """A rule that changed the outcome, and what would have been run without it.
+
+    `instead` is left out for a tenant where it is somebody else's.
+    """
+
+    rule: Literal["weights", "running-trials", "device-time", "starvation-guard"]
+    detail: str
+    instead: RunnerUp | None
+
+
+class Decision(Answered):
+    """The arm picked for a free device, and why. It has the id of its trial."""
+
+    id: str
+    time: float
+    device: str
+    tenant: str
+    study: str
+    dataset: str
+    model: str
+    reason: Literal["policy", "warm-start", "starvation-guard"]
+    value: float | None
+    cost: float
+    expected_improvement: float
+    rate: float
+    gains: list[Gain]
+    runners_up: list[RunnerUp]
+    changes: list[Change]

@@ -1,0 +1,86 @@
+"""Tenants and tokens."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from bentham.wire.base import Answered, Asked, Slug, Text, Weight
+
+Role = Literal["admin", "tenant", "device"]
+
+
+class Limits(Asked):
+    """What a tenant may use at most; None is no limit."""
+
+    running_trials: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    device_seconds_per_day: Annotated[float, Field(ge=0.0, le=1e12)] | None = None
+
+
+class TenantCreate(Asked):
+    """A new tenant."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"name": "vision", "weight": 2.0, "limits": {"running_trials": 4}}]
+        }
+    )
+
+    name: Slug
+    weight: Weight = 1.0
+    limits: Limits = Limits()
+
+
+class TenantChange(Asked):
+    """What is to change; what is left out stays."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"weight": 3.0}]})
+
+    weight: Weight | None = None
+    limits: Limits | None = None
+
+
+class Tenant(Answered):
+    """Who owns studies."""
+
+    name: str
+    weight: float
+    limits: Limits
+    created: float
+    studies: int
+    open_studies: int
+    running_trials: int
+    device_seconds: float
+    device_seconds_today: float
+
+
+class TokenCreate(Asked):
+    """A new token; a tenant's names its tenant, the others none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"role": "tenant", "tenant": "vision", "expires_in": 2592000}]
+        }
+    )
+
+    role: Role
+    tenant: Slug | None = None
+    label: Text = ""
+    expires_in: Annotated[float, Field(gt=0.0, le=1e10)] | None = None
+
+
+class Token(Answered):
+    """A token, without its secret, which nobody keeps."""
+
+    id: str
+    role: Role
+    tenant: str | None
+    label: str
+    created: float
+    expires: float | None
+    revoked: float | None
+
+
+class IssuedToken(Token):
+    """A token as it is issued: the only time that its secret is shown."""
+
+    secret: str
