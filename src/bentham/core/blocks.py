@@ -47,6 +47,7 @@ class StudyState:
         "open_arms",
         "order",
         "served",
+        "tenant",
         "weight",
     )
 
@@ -54,6 +55,7 @@ class StudyState:
         # Not the spec itself: its mapping of costs would be most of a large pool's memory.
         self.name = spec.name
         self.dataset = spec.dataset
+        self.tenant = spec.tenant
         self.weight = spec.weight
         self.order = order
         self.block = block
@@ -114,10 +116,12 @@ class Block:
         "score",
         "status",
         "studies",
+        "tenant",
     )
 
-    def __init__(self, order: int, prior: BlockPrior):
+    def __init__(self, order: int, prior: BlockPrior, tenant: str = ""):
         self.order = order
+        self.tenant = tenant  # whose studies may list its arms
         self.prior = prior
         self.studies: list[StudyState] = []
         self.status = np.zeros(prior.size, dtype=np.int8)
@@ -192,6 +196,11 @@ class Block:
             self.first_study[other.columns] = other.order
         self._note_studies()
         self.rest()
+
+    def weigh(self, study: StudyState, weight: float) -> None:
+        """Let a study count for more or less."""
+        study.weight = weight
+        self._totals = None
 
     def rest(self) -> None:
         """With nothing left to decide, let go of the posterior; it can be made again."""

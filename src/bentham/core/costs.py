@@ -42,6 +42,8 @@ from bentham.errors import InvalidInput
 
 # Past costs, by dataset and model.
 PastCosts = Mapping[str, Mapping[str, float]]
+# Past runs, by dataset and model: the score, and what it cost if that is known.
+History = Mapping[str, Mapping[str, tuple[float, float | None]]]
 
 # No model is called so: a name is not empty, and these are not names a person would give.
 ROWS, COLUMNS = "\0rows", "\0columns"
@@ -74,6 +76,7 @@ class CostModel:
                 history[place, columns[model]] = math.log(cost)
         self._prior = LearnedPrior(tuple(models), history, switches={"warp": False})
         self._learner: Learner | None = None
+        self._past: list[Mapping[str, Mapping[str, float]]] = []  # came later, as log costs
         self._early: list[tuple[str, str, float]] = []  # what came before anybody needed it
         self._order: dict[str, int] = {}  # of datasets, as they came
         self._trials, self._level = 0, 0.0  # how many ended, the sum of their logs
@@ -85,6 +88,18 @@ class CostModel:
         self._kinds: dict[str, tuple[int, float]] = {}  # how many trials, the sum of surprises
 
     # -- what happens
+
+    def remember(self, history: History) -> None:
+        """Take in what past runs cost, where that is known."""
+        past = {
+            dataset: {
+                model: math.log(cost) for model, (_, cost) in runs.items() if cost is not None
+            }
+            for dataset, runs in history.items()
+        }
+        self._past.append({dataset: runs for dataset, runs in past.items() if runs})
+        if self._learner is not None:
+            self._learner.remember(self._past[-1])
 
     def introduce(self, study: Study) -> None:
         """Take in what a study says of its dataset."""
@@ -193,6 +208,8 @@ class CostModel:
         if self._learner is not None:
             return
         self._learner = self._prior.learner()
+        for past in self._past:
+            self._learner.remember(past)
         self._place_all()
         for dataset, model, log in self._early:
             self._learner.admit([model])
@@ -252,6 +269,23 @@ class _Running:
 
 def _log(duration: float) -> float:
     return math.log(min(max(duration, SMALLEST_COST), LARGEST))
+
+
+def checked_history(history: History) -> History:
+    """Past runs as given, if every score and cost is a number that can be used."""
+    for dataset, runs in history.items():
+        for model, (score, cost) in runs.items():
+            if not abs(score) <= LARGEST:
+                raise InvalidInput(
+                    f"the score of model {model!r} on {dataset!r} is {score}; "
+                    "a score is a finite number: leave out runs without one"
+                )
+            if cost is not None and not SMALLEST_COST <= cost <= LARGEST:
+                raise InvalidInput(
+                    f"the cost of model {model!r} on {dataset!r} is {cost}; "
+                    f"a cost is a number from {SMALLEST_COST:g} to {LARGEST:g}, or left out"
+                )
+    return history
 
 
 def _as_past(past: PastCosts) -> PastCosts:

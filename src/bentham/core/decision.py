@@ -11,11 +11,16 @@ RUNNERS_UP = 3
 RANKED = 1 + RUNNERS_UP
 
 
+# What a Change is called when weights made it.
+WEIGHTS = "weights"
+
+
 class Reason(StrEnum):
     """Who picked the arm."""
 
     WARM_START = "warm-start"
     POLICY = "policy"
+    GUARD = "starvation-guard"  # a study had waited for too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,17 @@ class RunnerUp:
     dataset: str
     model: str
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A rule that changed the outcome, and what would have been run without it.
+
+    `rule` is "weights", "starvation-guard", or what the driver called a tenant's limit.
+    """
+
+    rule: str
+    instead: RunnerUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +74,4 @@ class Decision:
     expected_improvement: float
     rate: float
     runners_up: tuple[RunnerUp, ...]
+    changes: tuple[Change, ...] = ()

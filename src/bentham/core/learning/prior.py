@@ -167,6 +167,18 @@ class Learner:
         """The scores of a dataset, by column, in the order in which they came."""
         return self._served.get(dataset, {})
 
+    def remember(self, history: Mapping[str, Mapping[str, float]]) -> None:
+        """Take in the scores of past studies, and believe what they say."""
+        self.admit([model for runs in history.values() for model in runs])
+        self._history += [
+            Observed(
+                np.array([self._columns[model] for model in runs], dtype=np.int64),
+                np.array(list(runs.values()), dtype=np.float64),
+            )
+            for runs in history.values()
+        ]
+        self.fit()
+
     def fit(self) -> None:
         """Believe what all scores so far say."""
         self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
