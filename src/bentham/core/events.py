@@ -189,6 +189,40 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
         raise InvalidRecording(f"malformed {data.get('event')} event: {error}") from error
 
 
+def decision_to_dict(decision: Decision) -> dict[str, Any]:
+    """The decision as plain data; written out, since a service does this for every trial."""
+    return {
+        "trial": decision.trial,
+        "device": decision.device,
+        "study": decision.study,
+        "dataset": decision.dataset,
+        "model": decision.model,
+        "reason": decision.reason.value,
+        "value": decision.value,
+        "cost": decision.cost,
+        "gains": [
+            {"study": gain.study, "expected_improvement": gain.expected_improvement}
+            for gain in decision.gains
+        ],
+        "expected_improvement": decision.expected_improvement,
+        "rate": decision.rate,
+        "runners_up": [_runner_up_to_dict(other) for other in decision.runners_up],
+        "changes": [
+            {"rule": change.rule, "instead": _runner_up_to_dict(change.instead)}
+            for change in decision.changes
+        ],
+    }
+
+
+def _runner_up_to_dict(other: RunnerUp) -> dict[str, Any]:
+    return {
+        "study": other.study,
+        "dataset": other.dataset,
+        "model": other.model,
+        "value": other.value,
+    }
+
+
 def decision_from_dict(data: Mapping[str, Any]) -> Decision:
     """The decision that `asdict` gave as plain data."""
     fields = _typed(data)

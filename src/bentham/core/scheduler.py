@@ -73,6 +73,7 @@ class Belief:
     mean: float
     sigma: float
     expected_improvement: float
+    cost: float
 
 
 class Scheduler:
@@ -108,8 +109,6 @@ class Scheduler:
     ):
         if attempts < 1:
             raise InvalidInput(f"attempts is {attempts}; an arm needs at least one")
-        if patience is not None and patience < 1:
-            raise InvalidInput(f"the patience is {patience}; it is at least one decision, or none")
         if seed < 0:
             raise InvalidInput(f"the seed is {seed}; it must be zero or above")
         number = isinstance(cost_exponent, int | float)
@@ -129,7 +128,7 @@ class Scheduler:
         self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
         correct = defaults.correct_costs if correct_costs is None else correct_costs
         self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
-        self._patience = patience
+        self.patience = patience
         self._record = record
 
     # -- studies and devices come and go
@@ -271,9 +270,28 @@ class Scheduler:
                 float(means[column]),
                 float(sigmas[column]),
                 float(gain),
+                float(known.block.cost[column]),
             )
             for column, gain in zip(known.columns, gains, strict=True)
         }
+
+    def prospect(self, study: str) -> float:
+        """The most that an untried model is expected to add to the study's best, unweighted."""
+        known = self._state.study(study)
+        gains = known.block.study_gains(known)[known.block.candidate[known.columns]]
+        known.block.rest()
+        return float(gains.max(initial=0.0)) / known.weight
+
+    @property
+    def patience(self) -> int | None:
+        """How many decisions may pass over a study; None: any number."""
+        return self._patience
+
+    @patience.setter
+    def patience(self, decisions: int | None) -> None:
+        if decisions is not None and decisions < 1:
+            raise InvalidInput(f"the patience is {decisions}; it is at least one decision, or none")
+        self._patience = decisions
 
     def _decision(
         self,
