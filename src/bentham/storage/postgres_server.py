@@ -75,7 +75,7 @@ class Address:
 
     def connect(self, application: str, statement_seconds: int) -> "psycopg.Connection[Any]":
         """A connection in autocommit: each statement is a transaction, durable on return."""
-        settings = {**CLIENT, **self._parts, "application_name": application}
+        settings: dict[str, Any] = {**CLIENT, **self._parts, "application_name": application}
         connection = psycopg.connect(**settings, autocommit=True)
         try:
             server = {**SERVER, "statement_timeout": f"{statement_seconds}s"}
@@ -100,9 +100,7 @@ class Address:
                 return StorageUnavailable(f"{self.name}: {cause} ({text})")
         if isinstance(error, psycopg.DataError):
             return InvalidInput(f"{self.name} cannot store this: {text}")
-        return StorageUnavailable(
-            f"{self.name}: {text}; check that the server runs, then try again"
-        )
+        return StorageUnavailable(f"{self.name}: {text}; check the server, then try again")
 
 
 def is_alive(connection: "psycopg.Connection[Any]") -> bool:

@@ -1,8 +1,8 @@
 """The log in one SQLite file, `bentham.db` in a folder: for one machine, nothing to set up.
 
-One connection writes, another reads; in WAL mode neither waits for the other. Who leads is a lock on
-the file `lock`, which the kernel takes back when the process ends, however it ends. The folder must be
-on a local disk: neither WAL nor the lock can be relied on over a network.
+One connection writes, another reads; in WAL mode neither waits for the other. Who leads is a lock
+on the file `lock`, which the kernel takes back when the process ends, however it ends. The folder
+must be on a local disk: neither WAL nor the lock can be relied on over a network.
 """
 
 import os

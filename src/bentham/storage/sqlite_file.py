@@ -19,6 +19,19 @@ else:
     except ImportError:  # only Linux has wheels
         import sqlite3 as sqlite
 
+__all__ = [
+    "FILE",
+    "LOCK_FILE",
+    "Reopening",
+    "connect",
+    "is_file",
+    "make_folder",
+    "sqlite",
+    "translated",
+    "try_lock",
+    "version_warning",
+]
+
 FILE, LOCK_FILE = "bentham.db", "lock"
 BUSY_SECONDS = 5.0
 FIRST_SOUND = (3, 51, 3)  # earlier ones can corrupt a database when its WAL is reset
