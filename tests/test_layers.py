@@ -13,6 +13,7 @@ ROOT = Path(bentham.__file__).parent
 ALLOWED = {
     "errors": set(),
     "core": {"errors"},
+    "storage": {"errors"},
     "tables": {"core", "errors"},
     "wire": set(),
     "sim": {"core", "tables", "errors"},
@@ -20,7 +21,8 @@ ALLOWED = {
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
-    "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots", "errors", ""},
+    "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
+    | {"storage", "errors", ""},
 }
 CORE_MAY_IMPORT = {
     "bentham", "numpy", "scipy",

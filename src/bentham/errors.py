@@ -4,8 +4,11 @@ BenthamError
 |- InvalidInput        a value was refused: nothing was changed
 |  |- InvalidPrior     a mean, covariance or similarity that is no Gaussian prior
 |  |- InvalidTable     a file of scores, costs or features that cannot be read
-|  `- InvalidRecording a file of events that cannot be read back
-`- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
+|  |- InvalidRecording a file of events that cannot be read back
+|  `- SchemaMismatch   a database that this version of Bentham cannot use as it is
+|- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
+|- StorageUnavailable  the database is gone or cannot write now: the same call may work later
+`- SequenceConflict    another instance has written or leads: this one must stop leading
 """
 
 __all__ = [
@@ -15,6 +18,9 @@ __all__ = [
     "InvalidPrior",
     "InvalidRecording",
     "InvalidTable",
+    "SchemaMismatch",
+    "SequenceConflict",
+    "StorageUnavailable",
 ]
 
 
@@ -40,3 +46,15 @@ class InvalidRecording(InvalidInput):
 
 class IllegalEvent(BenthamError):
     """An event that the current state does not allow."""
+
+
+class SchemaMismatch(InvalidInput):
+    """A database that is not migrated, newer than this Bentham, or not Bentham's at all."""
+
+
+class StorageUnavailable(BenthamError):
+    """The database is gone, full, locked or cut off: retry later, the outcome is unknown."""
+
+
+class SequenceConflict(BenthamError):
+    """The log is not where the writer believed: another instance has written, or leads."""

@@ -8,6 +8,7 @@ import typer
 
 from bentham import __version__
 from bentham.cli.bench import bench_app
+from bentham.cli.db import db_app
 from bentham.cli.replay import replay
 from bentham.cli.reproduce import reproduce
 from bentham.cli.simulate import simulate
@@ -27,6 +28,7 @@ app.command()(simulate)
 app.command()(replay)
 app.command()(reproduce)
 app.add_typer(bench_app, name="bench")
+app.add_typer(db_app, name="db")
 
 
 def _show_version(wanted: bool) -> None:
