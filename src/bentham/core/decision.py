@@ -25,10 +25,11 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """One study's weighted expected improvement from an arm: a term of Eq. (4)."""
+    """One study's expected improvement from an arm, times its weight: a term of Eq. (4)."""
 
     study: str
     expected_improvement: float
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,11 @@ def decision_to_dict(decision: Decision) -> dict[str, Any]:
         "value": decision.value,
         "cost": decision.cost,
         "gains": [
-            {"study": gain.study, "expected_improvement": gain.expected_improvement}
+            {
+                "study": gain.study,
+                "expected_improvement": gain.expected_improvement,
+                "weight": gain.weight,
+            }
             for gain in decision.gains
         ],
         "expected_improvement": decision.expected_improvement,

@@ -315,7 +315,9 @@ class Scheduler:
             reason=reason,
             value=value,
             cost=cost,
-            gains=tuple(Gain(other.name, gain) for other, gain in block.gains(column)),
+            gains=tuple(
+                Gain(other.name, gain, other.weight) for other, gain in block.gains(column)
+            ),
             expected_improvement=expected_improvement,
             rate=expected_improvement / cost,
             runners_up=tuple(self._runner_up(option) for option in others[:RUNNERS_UP]),

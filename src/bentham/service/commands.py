@@ -1,6 +1,7 @@
 """What somebody asks for, turned into events, or refused before anything changes.
 
-A command reads the pool and returns events; it never changes anything itself.
+A command reads the pool and returns events; it never changes anything itself. The last event is
+the one that the answer is about.
 """
 
 import secrets
@@ -11,7 +12,7 @@ from bentham.errors import InvalidTable
 from bentham.service import events as happened
 from bentham.service.entities import Device, Study, Tenant, Trial
 from bentham.service.pool import Pool, dataset_key
-from bentham.service.refusals import Conflicting, Forbidden, Invalid, Missing
+from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.scope import Caller, Scope
 from bentham.service.tokens import hash_of
 from bentham.tables import read_history
@@ -97,7 +98,7 @@ def revoke_token(caller: Caller, name: str) -> Command:
         for device in pool.devices.values():
             if device.token == token.id:
                 gone += leaving(device, "its token was revoked")
-        return [happened.TokenRevoked(token.id), *gone]
+        return [*gone, happened.TokenRevoked(token.id)]
 
     return command
 
@@ -319,9 +320,3 @@ def import_history(text: str) -> Command:
             raise Invalid(str(error)) from None
 
     return command
-
-
-def refuse_unless(allowed: bool, detail: str) -> None:
-    """Refuse what a role may not do."""
-    if not allowed:
-        raise Forbidden(detail)

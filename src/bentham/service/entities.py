@@ -17,6 +17,7 @@ class Tenant:
     studies: dict[str, "Study"] = field(default_factory=dict)  # by name
     running: dict[str, "Trial"] = field(default_factory=dict)
     device_seconds: float = 0.0
+    events: int = 0  # so many concerned it
     _day: float = 0.0  # the day that the next counts
     _day_seconds: float = 0.0
 

@@ -12,9 +12,10 @@ MOST = 20_000
 
 
 class Noted(NamedTuple):
-    """What became of a request: the event's sequence number, the digest of the body, when."""
+    """What became of a request: the event's kind and subject, the digest of the body, when."""
 
-    sequence: int
+    kind: str
+    subject: str
     body: str
     time: float
 
@@ -25,11 +26,11 @@ class Keys:
     def __init__(self) -> None:
         self._noted: dict[str, OrderedDict[str, Noted]] = {}
 
-    def note(self, key: str, actor: str, sequence: int, time: float) -> None:
+    def note(self, key: str, actor: str, kind: str, subject: str, time: float) -> None:
         """An event came of the request with this key."""
         digest, _, body = key.partition(":")
         noted = self._noted.setdefault(actor, OrderedDict())
-        noted[digest] = Noted(sequence, body, time)
+        noted[digest] = Noted(kind, subject, body, time)
         while len(noted) > MOST or next(iter(noted.values())).time < time - OLDEST:
             noted.popitem(last=False)
 

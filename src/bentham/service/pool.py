@@ -15,9 +15,11 @@ from bentham.core import events as core
 from bentham.core.problem import Study as Spec
 from bentham.errors import InvalidRecording
 from bentham.service import events as happened
-from bentham.service.entities import Dataset, Device, Study, Tenant, Token, Tried, Trial
+from bentham.service.entities import Dataset, Device, Study, Tenant, Token, Trial, Tried
 from bentham.service.keys import Keys
 from bentham.service.throughput import Throughput
+
+DEPARTED = 1000
 
 
 def dataset_key(tenant: str, dataset: str) -> str:
@@ -36,6 +38,7 @@ class Pool:
         self.tokens: dict[str, Token] = {}
         self.studies: dict[str, Study] = {}
         self.devices: dict[str, Device] = {}
+        self.departed: dict[str, Device] = {}  # a few that left, for whoever asks again
         self.trials: dict[str, Trial] = {}  # in the order of their numbers
         self.running: dict[str, Trial] = {}
         self.datasets: dict[str, Dataset] = {}
@@ -63,13 +66,36 @@ class Pool:
             raise InvalidRecording(f"event {sequence} follows {self.sequence}; the log has a gap")
         self._HANDLERS[type(event)](self, time, event)
         self.sequence, self.time = sequence, time
+        owner = self.owner(event)
+        if owner:
+            self.tenants[owner].events += 1
         if key:
-            self.keys.note(key, actor, sequence, time)
+            kind = happened.kind_of(event)
+            self.keys.note(key, actor, kind, self.subject(event), time)
 
     def barred(self, now: float) -> dict[str, str]:
         """The tenants that may not be served now, each with the limit that it has reached."""
         reached = ((name, tenant.reached_limit(now)) for name, tenant in self.limited.items())
         return {name: limit for name, limit in reached if limit is not None}
+
+    def subject(self, event: happened.Event) -> str:
+        """What the event is about, by its id or name."""
+        if isinstance(event, happened.HistoryImported):
+            return str(len(self.history) - 1)
+        return str(getattr(event, "id", None) or getattr(event, "name", ""))
+
+    def owner(self, event: happened.Event) -> str:
+        """The tenant whom the event concerns, empty if it is the operator's own affair."""
+        if isinstance(event, happened.TenantCreated | happened.TenantChanged):
+            return event.name
+        if isinstance(event, happened.StudyCreated):
+            return event.tenant
+        if isinstance(event, happened.TrialLeased):
+            return self.studies[event.decision.study].tenant.name
+        name = getattr(event, "id", "")
+        if name in self.studies:
+            return self.studies[name].tenant.name
+        return self.trials[name].study.tenant.name if name in self.trials else ""
 
     # -- the pool itself
 
@@ -190,7 +216,9 @@ class Pool:
 
     def _device_left(self, time: float, event: happened.DeviceLeft) -> None:
         self.scheduler.apply(core.DeviceRemoved(time, event.name))
-        del self.devices[event.name]
+        self.departed[event.name] = self.devices.pop(event.name)
+        if len(self.departed) > DEPARTED:
+            del self.departed[next(iter(self.departed))]
 
     # -- trials
 
