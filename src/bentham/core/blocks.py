@@ -13,7 +13,7 @@ pairs       (pairs,)     every (study, arm) pair of the block, study after study
 
 import itertools
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -134,6 +134,20 @@ class Block:
         self._sole: StudyState | None = None
         self._totals: Vector | None = None
         self._gains: Vector = np.zeros(0)
+
+    # Made again when asked for, to the same bit: a snapshot does without them.
+    _MADE_AGAIN = ("_gains", "_outlook", "_pairs", "_posterior", "_totals")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: getattr(self, name) for name in self.__slots__ if name not in self._MADE_AGAIN
+        }
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        for name, value in kept.items():
+            setattr(self, name, value)
+        self._posterior = self._outlook = self._pairs = self._totals = None
+        self._gains = np.zeros(0)
 
     @property
     def posterior(self) -> Posterior:

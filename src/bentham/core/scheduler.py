@@ -14,6 +14,7 @@ No clock, no I/O, no threads: a scheduler is a plain object, to be called from o
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bentham.core.blocks import StudyState
 from bentham.core.costs import PastCosts
@@ -116,6 +117,10 @@ class Scheduler:
         correct = defaults.correct_costs if correct_costs is None else correct_costs
         self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
         self._record = record
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Whom to tell of events belongs to the process, not to what is known.
+        return {**self.__dict__, "_record": None}
 
     # -- studies and devices come and go
 

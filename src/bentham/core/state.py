@@ -86,22 +86,12 @@ class State:
         self._lost: dict[tuple[int, int], int] = {}
         self._blocks: dict[str, Block] = {}
         self._next_order = 0
-        self._handlers: dict[type, Callable[..., list[Block]]] = {
-            StudyAdded: self._study_added,
-            StudyRemoved: self._study_removed,
-            DeviceAdded: self._device_added,
-            DeviceRemoved: self._device_removed,
-            TrialStarted: self._trial_started,
-            TrialCompleted: self._trial_completed,
-            TrialFailed: self._trial_failed,
-            TrialLost: self._trial_lost,
-        }
 
     def apply(self, event: Event) -> list[Block]:
         """Take in one event; returns the blocks it touched."""
         if not abs(event.time) <= LARGEST:
             raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
-        touched = self._handlers[type(event)](event)
+        touched = _HANDLERS[type(event)](self, event)
         for _ in range(min(RENEWALS, self._due)):
             self._due -= 1
             self._rotation.rotate(-1)
@@ -313,6 +303,19 @@ class State:
                 self.open_orders.insert(place, study.order)
             elif listed and not study.open_arms:
                 del self.open_orders[place]
+
+
+# Not in the state: bound methods would tie every snapshot of it to the code.
+_HANDLERS: dict[type, Callable[..., list[Block]]] = {
+    StudyAdded: State._study_added,
+    StudyRemoved: State._study_removed,
+    DeviceAdded: State._device_added,
+    DeviceRemoved: State._device_removed,
+    TrialStarted: State._trial_started,
+    TrialCompleted: State._trial_completed,
+    TrialFailed: State._trial_failed,
+    TrialLost: State._trial_lost,
+}
 
 
 def _study_state(spec: Study, order: int, block: Block, columns: dict[str, int]) -> StudyState:
