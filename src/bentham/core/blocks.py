@@ -13,7 +13,7 @@ pairs       (pairs,)     every (study, arm) pair of the block, study after study
 
 import itertools
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,6 +93,10 @@ class _Pairs(NamedTuple):
         )
 
 
+# Of a block, made again when asked for, to the same bit: a snapshot does without.
+_MADE_AGAIN = frozenset({"_gains", "_outlook", "_pairs", "_posterior", "_totals"})
+
+
 class Block:
     """Correlated arms, their posterior, and the studies that list them."""
 
@@ -135,16 +139,12 @@ class Block:
         self._totals: Vector | None = None
         self._gains: Vector = np.zeros(0)
 
-    # Made again when asked for, to the same bit: a snapshot does without them.
-    _MADE_AGAIN = ("_gains", "_outlook", "_pairs", "_posterior", "_totals")
+    def __getstate__(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__ if name not in _MADE_AGAIN)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: getattr(self, name) for name in self.__slots__ if name not in self._MADE_AGAIN
-        }
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        for name, value in kept.items():
+    def __setstate__(self, kept: tuple[object, ...]) -> None:
+        names = (name for name in self.__slots__ if name not in _MADE_AGAIN)
+        for name, value in zip(names, kept, strict=True):
             setattr(self, name, value)
         self._posterior = self._outlook = self._pairs = self._totals = None
         self._gains = np.zeros(0)

@@ -122,6 +122,12 @@ class Scheduler:
         # Whom to tell of events belongs to the process, not to what is known.
         return {**self.__dict__, "_record": None}
 
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        # What the policy computed is not kept: it looks at every block anew.
+        for block in self._state.blocks():
+            self._policy.touch(block)
+
     # -- studies and devices come and go
 
     def add_study(

@@ -10,7 +10,7 @@ so that no single event pays for all. Which block believes what is a matter of t
 
 import bisect
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +99,10 @@ class State:
             self._renew(block)
             touched.append(block)
         return touched
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block there is."""
+        return self._blocks.values()
 
     def model_name(self, block: Block, column: int) -> str:
         """The model of an arm."""

@@ -3,6 +3,8 @@
 Each block enters its best few arms in a tournament; a decision looks anew at touched blocks only.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bentham.core.blocks import Block
@@ -26,6 +28,10 @@ class HighestRate:
         self._stale: dict[int, Block] = {}
         self._entries: dict[int, list[Entry]] = {}  # by the block's order, best first
         self._tournament: Tournament[Entry] = Tournament()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # All of it can be computed again, and is once the blocks are touched.
+        return {**self.__dict__, "_stale": {}, "_entries": {}, "_tournament": Tournament()}
 
     def gains(self, state: State, block: Block) -> Vector:
         """What each arm of the block would add, summed over the studies that list it."""
