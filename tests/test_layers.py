@@ -15,6 +15,7 @@ ALLOWED = {
     "core": {"errors"},
     "tables": {"core", "errors"},
     "sim": {"core", "tables", "errors"},
+    "snapshots": {"core", "errors", ""},
     "bench": {"core", "errors", ""},
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},

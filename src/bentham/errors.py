@@ -4,7 +4,8 @@ BenthamError
 |- InvalidInput        a value was refused: nothing was changed
 |  |- InvalidPrior     a mean, covariance or similarity that is no Gaussian prior
 |  |- InvalidTable     a file of scores, costs or features that cannot be read
-|  `- InvalidRecording a file of events that cannot be read back
+|  |- InvalidRecording a file of events that cannot be read back
+|  `- InvalidSnapshot  a saved state that is damaged, hostile or made by other code
 `- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
 """
 
@@ -14,6 +15,7 @@ __all__ = [
     "InvalidInput",
     "InvalidPrior",
     "InvalidRecording",
+    "InvalidSnapshot",
     "InvalidTable",
 ]
 
@@ -36,6 +38,10 @@ class InvalidTable(InvalidInput):
 
 class InvalidRecording(InvalidInput):
     """A recording of events that cannot be read back."""
+
+
+class InvalidSnapshot(InvalidInput):
+    """A snapshot that cannot be used, or something that none can be made of: replay the log."""
 
 
 class IllegalEvent(BenthamError):
