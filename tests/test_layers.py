@@ -17,12 +17,16 @@ ALLOWED = {
     "tables": {"core", "errors"},
     "wire": set(),
     "sim": {"core", "tables", "errors"},
+    "snapshots": {"core", "errors", ""},
     "bench": {"core", "errors", ""},
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
+    "service": {"core", "tables", "storage", "snapshots", "wire", "errors", ""},
+    "http": {"service", "storage", "tables", "wire", "errors", ""},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
-    | {"storage", "errors", ""},
+    | {"storage", "service", "http", "errors", ""},
+    "__main__": {"cli"},
 }
 CORE_MAY_IMPORT = {
     "bentham", "numpy", "scipy",

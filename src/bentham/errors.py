@@ -5,6 +5,7 @@ BenthamError
 |  |- InvalidPrior     a mean, covariance or similarity that is no Gaussian prior
 |  |- InvalidTable     a file of scores, costs or features that cannot be read
 |  |- InvalidRecording a file of events that cannot be read back
+|  |- InvalidSnapshot  a saved state that is damaged, hostile or made by other code
 |  `- SchemaMismatch   a database that this version of Bentham cannot use as it is
 |- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
 |- StorageUnavailable  the database is gone or cannot write now: the same call may work later
@@ -17,6 +18,7 @@ __all__ = [
     "InvalidInput",
     "InvalidPrior",
     "InvalidRecording",
+    "InvalidSnapshot",
     "InvalidTable",
     "SchemaMismatch",
     "SequenceConflict",
@@ -42,6 +44,10 @@ class InvalidTable(InvalidInput):
 
 class InvalidRecording(InvalidInput):
     """A recording of events that cannot be read back."""
+
+
+class InvalidSnapshot(InvalidInput):
+    """A snapshot that cannot be used, or something that none can be made of: replay the log."""
 
 
 class IllegalEvent(BenthamError):

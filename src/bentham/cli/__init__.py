@@ -9,8 +9,10 @@ import typer
 from bentham import __version__
 from bentham.cli.bench import bench_app
 from bentham.cli.db import db_app
+from bentham.cli.log import log_app
 from bentham.cli.replay import replay
 from bentham.cli.reproduce import reproduce
+from bentham.cli.serve import serve
 from bentham.cli.simulate import simulate
 from bentham.errors import BenthamError
 
@@ -27,8 +29,10 @@ app = typer.Typer(
 app.command()(simulate)
 app.command()(replay)
 app.command()(reproduce)
+app.command()(serve)
 app.add_typer(bench_app, name="bench")
 app.add_typer(db_app, name="db")
+app.add_typer(log_app, name="log")
 
 
 def _show_version(wanted: bool) -> None:

@@ -95,6 +95,10 @@ class _Pairs(NamedTuple):
         )
 
 
+# Of a block, made again when asked for, to the same bit: a snapshot does without.
+_MADE_AGAIN = frozenset({"_gains", "_outlook", "_pairs", "_posterior", "_totals"})
+
+
 class Block:
     """Correlated arms, their posterior, and the studies that list them."""
 
@@ -138,6 +142,16 @@ class Block:
         self._sole: StudyState | None = None
         self._totals: Vector | None = None
         self._gains: Vector = np.zeros(0)
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__ if name not in _MADE_AGAIN)
+
+    def __setstate__(self, kept: tuple[object, ...]) -> None:
+        names = (name for name in self.__slots__ if name not in _MADE_AGAIN)
+        for name, value in zip(names, kept, strict=True):
+            setattr(self, name, value)
+        self._posterior = self._outlook = self._pairs = self._totals = None
+        self._gains = np.zeros(0)
 
     @property
     def posterior(self) -> Posterior:

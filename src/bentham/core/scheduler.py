@@ -14,6 +14,7 @@ No clock, no I/O, no threads: a scheduler is a plain object, to be called from o
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bentham.core.blocks import StudyState
 from bentham.core.costs import PastCosts
@@ -130,6 +131,16 @@ class Scheduler:
         self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
         self.patience = patience
         self._record = record
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Whom to tell of events belongs to the process, not to what is known.
+        return {**self.__dict__, "_record": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        # What the policy computed is not kept: it looks at every block anew.
+        for block in self._state.blocks():
+            self._policy.touch(block)
 
     # -- studies and devices come and go
 

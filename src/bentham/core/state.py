@@ -10,7 +10,7 @@ so that no single event pays for all. Which block believes what is a matter of t
 
 import bisect
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,25 +91,12 @@ class State:
         self._lost: dict[tuple[int, int], int] = {}
         self._blocks: dict[str, Block] = {}
         self._next_order = 0
-        self._handlers: dict[type, Callable[..., list[Block]]] = {
-            StudyAdded: self._study_added,
-            StudyRemoved: self._study_removed,
-            StudyWeighted: self._study_weighted,
-            HistoryAdded: self._history_added,
-            DeviceAdded: self._device_added,
-            DeviceRemoved: self._device_removed,
-            TrialStarted: self._trial_started,
-            TrialCompleted: self._trial_completed,
-            TrialFailed: self._trial_failed,
-            TrialLost: self._trial_lost,
-            TrialReleased: self._trial_released,
-        }
 
     def apply(self, event: Event) -> list[Block]:
         """Take in one event; returns the blocks it touched."""
         if not abs(event.time) <= LARGEST:
             raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
-        touched = self._handlers[type(event)](event)
+        touched = _HANDLERS[type(event)](self, event)
         for _ in range(min(RENEWALS, self._due)):
             self._due -= 1
             self._rotation.rotate(-1)
@@ -117,6 +104,10 @@ class State:
             self._renew(block)
             touched.append(block)
         return touched
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block there is."""
+        return self._blocks.values()
 
     def model_name(self, block: Block, column: int) -> str:
         """The model of an arm."""
@@ -359,6 +350,22 @@ class State:
             elif listed and not study.open_arms:
                 del self.open_orders[place]
                 self.waiting.drop(study)
+
+
+# Not in the state: bound methods would tie every snapshot of it to the code.
+_HANDLERS: dict[type, Callable[..., list[Block]]] = {
+    StudyAdded: State._study_added,
+    StudyRemoved: State._study_removed,
+    StudyWeighted: State._study_weighted,
+    HistoryAdded: State._history_added,
+    DeviceAdded: State._device_added,
+    DeviceRemoved: State._device_removed,
+    TrialStarted: State._trial_started,
+    TrialCompleted: State._trial_completed,
+    TrialFailed: State._trial_failed,
+    TrialLost: State._trial_lost,
+    TrialReleased: State._trial_released,
+}
 
 
 def _study_state(spec: Study, order: int, block: Block, columns: dict[str, int]) -> StudyState:

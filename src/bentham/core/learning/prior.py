@@ -7,7 +7,7 @@ Learner       begun by every scheduler from a LearnedPrior; takes in scores, fit
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from bentham.core.learning.data import Observed
 from bentham.core.learning.fit import Parameters, Switches, extended, fit
 from bentham.core.learning.target import Features
-from bentham.core.prior import BlockPrior
+from bentham.core.prior import BlockPrior, MatrixRows
 from bentham.core.problem import LARGEST
 from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique_names
 from bentham.errors import InvalidPrior
@@ -201,25 +201,30 @@ class Learner:
 
 def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
     if parameters is None:  # nothing is known: every arm is as good as any other
-        return BlockPrior.of(
-            np.zeros(models), np.ones(models), np.arange(models), lambda row: _unit(models, row)
-        )
+        return BlockPrior.of(np.zeros(models), np.ones(models), np.arange(models), UnitRows(models))
     covariance, strengths = parameters.covariance, parameters.strengths
     return BlockPrior.of(
         parameters.mean,
         np.diag(covariance).copy(),
         np.arange(models),
-        covariance.__getitem__,
+        MatrixRows(covariance),
         parameters.warp,
         strengths.freedom,
         strengths.tail,
     )
 
 
-def _unit(models: int, row: int) -> Vector:
-    unit = np.zeros(models)
-    unit[row] = 1.0
-    return unit
+@dataclass(frozen=True, slots=True)
+class UnitRows:
+    """The rows of the identity."""
+
+    models: int
+
+    def __call__(self, column: int) -> Vector:
+        """One row."""
+        unit = np.zeros(self.models)
+        unit[column] = 1.0
+        return unit
 
 
 def _widened(features: Features | None, models: int) -> Features | None:

@@ -12,6 +12,7 @@ Our reading: c* is the study's own highest cost, N the studies being served, del
 
 import math
 from collections.abc import Container
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,10 @@ class GpUcb:
         self._entered: dict[int, set[int]] = {}
         self._studies = 0
         self._tournament: Tournament[tuple[float, int]] = Tournament()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # All of it can be computed again, and is once the blocks are touched.
+        return GpUcb().__dict__
 
     def touch(self, block: Block) -> None:
         """The potentials of the block's studies are no longer right."""

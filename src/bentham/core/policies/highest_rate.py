@@ -5,6 +5,7 @@ tenants: a decision looks anew at touched blocks only, and passes over a barred 
 """
 
 from collections.abc import Container, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +74,11 @@ class HighestRate:
         # The same as if every study weighed one; kept once somebody does not.
         self._unweighted: Ranking | None = None
         self._seen: dict[int, Block] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # All of it can be computed again, and is once the blocks are touched.
+        caches = {"_stale": {}, "_ranking": Ranking(), "_unweighted": None, "_seen": {}}
+        return {**self.__dict__, **caches}
 
     def gains(self, state: State, block: Block) -> Vector:
         """What each arm of the block would add, summed over the studies that list it."""
