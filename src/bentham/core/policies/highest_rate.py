@@ -9,6 +9,7 @@ from bentham.core.blocks import Block
 from bentham.core.decision import RANKED
 from bentham.core.policies.base import Option
 from bentham.core.state import State
+from bentham.core.together import look_together
 from bentham.core.tournament import Tournament
 from bentham.core.validation import Vector
 
@@ -37,9 +38,11 @@ class HighestRate:
 
     def rank(self, state: State) -> list[Option]:
         """The arms of highest rate: the best few lie among the best few blocks."""
+        # A block with nothing to decide rests: computing its gains would wake it.
+        awake = {order for order, block in self._stale.items() if block.has_candidates()}
+        look_together([self._stale[order] for order in self._stale if order in awake])
         for order, block in self._stale.items():
-            # A block with nothing to decide rests: computing its gains would wake it.
-            entries = self._look(state, block) if block.has_candidates() else []
+            entries = self._look(state, block) if order in awake else []
             self._entries[order] = entries
             self._tournament.update(order, entries[0] if entries else None)
         self._stale.clear()
