@@ -35,7 +35,6 @@ from bentham.core.events import (
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
-from bentham.core.validation import Integers
 from bentham.core.waiting import Waiting
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
@@ -126,16 +125,17 @@ class State:
         self._expect_costs(block)
 
     def _expect_costs(self, block: Block) -> None:
-        """Predict what was not said, and correct what was, once for every dataset."""
-        listed: dict[str, list[Integers]] = {}
-        for study in block.studies:
-            listed.setdefault(study.dataset, []).append(study.columns)
-        for dataset, several in listed.items():
-            columns = several[0] if len(several) == 1 else np.unique(np.concatenate(several))
-            said = block.said[columns]
-            if self._costs.doubts or np.isnan(said).any():
-                models = [self.model_name(block, column) for column in columns]
-                block.cost[columns] = self._costs.expected(dataset, models, said)
+        """Predict what was not said, and correct what was, once for every dataset.
+
+        Only what is believed now is kept; it is computed if anybody looks.
+        """
+        doubts = self._costs.doubts
+        for listing in block.listings:
+            if doubts or listing.unsaid:
+                if listing.cost_columns is None:
+                    models = [self.model_name(block, column) for column in listing.columns]
+                    listing.cost_columns = self._costs.admit(models)
+                listing.belief = self._costs.belief(listing.dataset)
 
     def _spread(self, learned: bool) -> None:
         """Something new is to be believed by every block; who has waited longest comes first."""

@@ -13,6 +13,7 @@ from bentham.core.blocks import Block, StudyState
 from bentham.core.decision import RANKED
 from bentham.core.policies.base import Option, rank_within
 from bentham.core.state import State
+from bentham.core.together import look_together
 from bentham.core.tournament import Tournament
 from bentham.core.validation import Vector
 
@@ -116,6 +117,7 @@ class HighestRate:
 
     def _look_again(self, state: State) -> None:
         stale, self._stale = self._stale, {}
+        look_together([block for block in stale.values() if block.has_candidates()])
         looked = [(block, self._look(state, block)) for block in stale.values()]
         self._ranking.enter(looked)
         if self._unweighted is not None:
