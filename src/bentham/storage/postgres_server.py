@@ -55,10 +55,15 @@ class Address:
         try:
             self._parts = conninfo_to_dict(url)
         except psycopg.Error:  # its text may quote a piece of the password
+            self._parts = {}
+        # A password with a bare / or @ ends up in another part, which would then be shown.
+        misread = "@" in f"{self._parts.get('host')}{self._parts.get('dbname')}"
+        port = str(self._parts.get("port") or 5432).replace(",", "")
+        if not self._parts or misread or not port.isdecimal():
             raise InvalidInput(
                 "the URL of the database cannot be read; write postgresql://user:password@host:5432"
                 "/database, with special characters of the password escaped, as in %40 for @"
-            ) from None
+            )
         self._secrets = [str(self._parts[name]) for name in SECRETS if self._parts.get(name)]
         self.name = self._shown()
 
