@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -38,6 +39,14 @@ def roomy_memory() -> Path | None:
     """A file system in memory, if there is room: a database is 300 files, each with its fsync."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > 2**30 else None
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
 
 
 class PostgresServer:
@@ -104,9 +113,14 @@ class PostgresServer:
         ]
         os.kill(parent, signal.SIGKILL)
         for child in children:
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         self._process.wait()
         self._process = None
+        began = time.monotonic()
+        while any(map(is_running, children)):  # a new server does not start beside them
+            assert time.monotonic() < began + DEADLINE
+            time.sleep(0.01)
 
     def stop(self) -> None:
         """Stop it and remove all of it."""
@@ -125,6 +139,8 @@ class PostgresServer:
 
     def drop(self, url: str) -> None:
         """Remove a database and whoever uses it."""
+        if self._process is None:  # killed by a test that failed before it could start it again
+            self.start()
         name = url.rpartition("/")[2]
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
