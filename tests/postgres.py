@@ -130,11 +130,11 @@ class PostgresServer:
             self._process = None
         shutil.rmtree(self._home)
 
-    def fresh(self) -> str:
+    def fresh(self, options: str = "") -> str:
         """The URL of a new, empty database."""
         name = f"test{next(self._numbers)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+            connection.execute(f'CREATE DATABASE "{name}" {options}'.encode())
         return self.url(name)
 
     def drop(self, url: str) -> None:

@@ -15,6 +15,7 @@ class Proxy:
         self._clients: list[socket.socket] = []
         self._servers: list[socket.socket] = []
         self._cut_at_answer = False
+        self._severed: list[socket.socket] = []
         self._threads = [Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -38,7 +39,7 @@ class Proxy:
         with suppress(OSError):
             while data := client.recv(65536):
                 server.sendall(data)
-            if not self._cut_at_answer and client.fileno() >= 0:
+            if client not in self._severed:
                 server.shutdown(socket.SHUT_WR)
 
     def _answers(self, client: socket.socket, server: socket.socket) -> None:
@@ -46,6 +47,7 @@ class Proxy:
             while data := server.recv(65536):
                 if self._cut_at_answer:
                     self._cut_at_answer = False
+                    self._severed.append(client)
                     client.shutdown(socket.SHUT_RDWR)
                     return
                 client.sendall(data)

@@ -236,7 +236,7 @@ def test_a_cut_while_committing(postgres_url: str) -> None:
     assert log.lead()
     log.append(records(1, 2))
     for first in (3, 6):
-        proxy.cut_at_next_answer()
+        proxy.cut_at_next_answer()  # the server's end stays open
         with pytest.raises(StorageUnavailable):
             log.append(records(first, first + 2))
         assert not log.leads()

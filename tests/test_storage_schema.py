@@ -11,7 +11,7 @@ import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from commands import Bentham, one_line
-from postgres import PASSWORD
+from postgres import PASSWORD, PostgresServer
 from storage_contract import Store, every_database, records
 
 import bentham.storage
@@ -156,6 +156,25 @@ def test_tables_of_others_are_refused(store: Store, bentham: Bentham) -> None:
         one_line(bentham, "db", command, *arguments(store), contains=["mine", "of its own"])
     with pytest.raises(SchemaMismatch, match="not Bentham's"):
         store.open()
+
+
+def test_a_database_of_others_is_not_touched(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "bentham.db")
+    connection.execute("CREATE TABLE mine (a TEXT)")
+    connection.close()
+    before = (tmp_path / "bentham.db").read_bytes()
+    for attempt in (check, create_if_empty, upgrade):
+        with pytest.raises(SchemaMismatch, match="not Bentham's"):
+            attempt(place_of(None, tmp_path))
+    assert (tmp_path / "bentham.db").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["bentham.db"]
+
+
+def test_a_database_that_cannot_store_every_text_is_refused(postgres: PostgresServer) -> None:
+    url = postgres.fresh("ENCODING 'SQL_ASCII' TEMPLATE template0")
+    with pytest.raises(SchemaMismatch, match="ENCODING 'UTF8'"):
+        open_log(url)
+    postgres.drop(url)
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

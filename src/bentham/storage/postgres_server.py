@@ -30,6 +30,7 @@ SERVER: dict[str, object] = {
     "tcp_keepalives_count": 3,
     "tcp_user_timeout": 5000,
     "lock_timeout": "5s",
+    "idle_session_timeout": 0,  # the lead is a session that may have nothing to do for long
     "idle_in_transaction_session_timeout": "30s",
 }
 CAUSES: tuple[tuple[type[psycopg.Error], str], ...] = (
@@ -81,6 +82,7 @@ class Address:
     def connect(self, application: str, statement_seconds: int) -> "psycopg.Connection[Any]":
         """A connection in autocommit: each statement is a transaction, durable on return."""
         settings: dict[str, Any] = {**CLIENT, **self._parts, "application_name": application}
+        settings["client_encoding"] = "utf8"
         connection = psycopg.connect(**settings, autocommit=True)
         try:
             server = {**SERVER, "statement_timeout": f"{statement_seconds}s"}
