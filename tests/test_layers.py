@@ -16,6 +16,8 @@ ALLOWED = {
     "tables": {"core", "errors"},
     "wire": set(),
     "client": {"wire", "errors"},
+    "executors": {"wire", "tables", "errors"},
+    "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},
     "bench": {"core", "errors", ""},
     "plots": {"core", "sim", "errors"},

@@ -18,6 +18,7 @@ MODULES = (
     "bentham.sim",
     "bentham.tables",
     "bentham.client",
+    "bentham.executors",
     "bentham.wire",
     "bentham.errors",
 )

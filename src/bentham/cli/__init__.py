@@ -11,6 +11,7 @@ from bentham.cli.bench import bench_app
 from bentham.cli.replay import replay
 from bentham.cli.reproduce import reproduce
 from bentham.cli.simulate import simulate
+from bentham.cli.worker import worker
 from bentham.errors import BenthamError
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command()(simulate)
 app.command()(replay)
 app.command()(reproduce)
+app.command()(worker)
 app.add_typer(bench_app, name="bench")
 
 
