@@ -4,8 +4,12 @@ BenthamError
 |- InvalidInput        a value was refused: nothing was changed
 |  |- InvalidPrior     a mean, covariance or similarity that is no Gaussian prior
 |  |- InvalidTable     a file of scores, costs or features that cannot be read
-|  `- InvalidRecording a file of events that cannot be read back
+|  |- InvalidRecording a file of events that cannot be read back
+|  |- InvalidSnapshot  a saved state that is damaged, hostile or made by other code
+|  `- SchemaMismatch   a database that this version of Bentham cannot use as it is
 |- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
+|- StorageUnavailable  the database is gone or cannot write now: the same call may work later
+|- SequenceConflict    another instance has written or leads: this one must stop leading
 `- ServiceError        a server refused, or answered what was not promised
    |- NotAllowed       401, 403: the token is not good, or not good for this
    |- NotFound         404: there is no such thing, or it is somebody else's
@@ -24,11 +28,15 @@ __all__ = [
     "InvalidInput",
     "InvalidPrior",
     "InvalidRecording",
+    "InvalidSnapshot",
     "InvalidTable",
     "NotAllowed",
     "NotFound",
     "Refused",
+    "SchemaMismatch",
+    "SequenceConflict",
     "ServiceError",
+    "StorageUnavailable",
     "Unavailable",
 ]
 
@@ -53,8 +61,24 @@ class InvalidRecording(InvalidInput):
     """A recording of events that cannot be read back."""
 
 
+class InvalidSnapshot(InvalidInput):
+    """A snapshot that cannot be used, or something that none can be made of: replay the log."""
+
+
 class IllegalEvent(BenthamError):
     """An event that the current state does not allow."""
+
+
+class SchemaMismatch(InvalidInput):
+    """A database that is not migrated, newer than this Bentham, or not Bentham's at all."""
+
+
+class StorageUnavailable(BenthamError):
+    """The database is gone, full, locked or cut off: retry later, the outcome is unknown."""
+
+
+class SequenceConflict(BenthamError):
+    """The log is not where the writer believed: another instance has written, or leads."""
 
 
 class ServiceError(BenthamError):

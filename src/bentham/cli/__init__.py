@@ -8,6 +8,8 @@ import typer
 
 from bentham import __version__
 from bentham.cli.bench import bench_app
+from bentham.cli.db import db_app
+from bentham.cli.log import log_app
 from bentham.cli.remote_devices import device_app, trial_app
 from bentham.cli.remote_explain import explain
 from bentham.cli.remote_history import history_app
@@ -17,6 +19,7 @@ from bentham.cli.remote_tenants import tenant_app
 from bentham.cli.remote_tokens import token_app
 from bentham.cli.replay import replay
 from bentham.cli.reproduce import reproduce
+from bentham.cli.serve import serve
 from bentham.cli.simulate import simulate
 from bentham.cli.worker import worker
 from bentham.errors import BenthamError
@@ -34,6 +37,7 @@ app = typer.Typer(
 app.command()(simulate)
 app.command()(replay)
 app.command()(reproduce)
+app.command()(serve)
 app.command()(worker)
 app.command()(status)
 app.command()(explain)
@@ -44,6 +48,8 @@ app.add_typer(tenant_app, name="tenant")
 app.add_typer(token_app, name="token")
 app.add_typer(history_app, name="history")
 app.add_typer(bench_app, name="bench")
+app.add_typer(db_app, name="db")
+app.add_typer(log_app, name="log")
 
 
 def _show_version(wanted: bool) -> None:

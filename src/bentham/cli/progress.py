@@ -39,6 +39,11 @@ class Bar:
         if self._done % self._stride == 0:
             self._progress.update(self._task, completed=self._done)
 
+    def advance_to(self, done: int) -> None:
+        """So much is done in all."""
+        self._done = min(done, self._total)
+        self._progress.update(self._task, completed=self._done)
+
 
 @contextmanager
 def progress_bar(total: int) -> Iterator[Bar]:

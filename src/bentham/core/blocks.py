@@ -2,7 +2,8 @@
 
 name        shape        meaning
 status      (arms,)      untried, running, observed or failed
-cost        (arms,)      c(x), as given or as predicted; NaN where no study ever listed the arm
+cost        (arms,)      c(x), as given or as predicted; NaN where no study ever listed the arm;
+                         computed when looked at, from what was believed at the last `expect`
 said        (arms,)      what a study said the arm costs, else NaN
 score       (arms,)      z(x) where observed, else NaN
 listers     (arms,)      how many studies list the arm
@@ -12,11 +13,13 @@ pairs       (pairs,)     every (study, arm) pair of the block, study after study
 """
 
 import itertools
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
+from bentham.core.expected_costs import CostBelief, Question, expected_costs
 from bentham.core.outlook import Outlook
 from bentham.core.posterior import Posterior
 from bentham.core.prior import BlockPrior
@@ -47,6 +50,7 @@ class StudyState:
         "open_arms",
         "order",
         "served",
+        "tenant",
         "weight",
     )
 
@@ -54,6 +58,7 @@ class StudyState:
         # Not the spec itself: its mapping of costs would be most of a large pool's memory.
         self.name = spec.name
         self.dataset = spec.dataset
+        self.tenant = spec.tenant
         self.weight = spec.weight
         self.order = order
         self.block = block
@@ -75,6 +80,17 @@ class StudyState:
             self.incumbent, self.incumbent_column = score, column
 
 
+@dataclass(slots=True)
+class Listing:
+    """What the studies of a block list of one dataset, and what is believed to cost how much."""
+
+    dataset: str
+    columns: Integers
+    unsaid: bool  # whether the cost of any was not said
+    cost_columns: Integers | None = None  # the same models, to the model of costs
+    belief: CostBelief | None = None  # what is not yet computed
+
+
 class _Pairs(NamedTuple):
     """Every (study, arm) pair of a block, study after study."""
 
@@ -93,11 +109,17 @@ class _Pairs(NamedTuple):
         )
 
 
+# Of a block, made again when asked for, to the same bit: a snapshot does without.
+_MADE_AGAIN = frozenset({"_gains", "_outlook", "_pairs", "_posterior", "_totals"})
+
+
 class Block:
     """Correlated arms, their posterior, and the studies that list them."""
 
     __slots__ = (
+        "_cost",
         "_gains",
+        "_listings",
         "_observed",
         "_outlook",
         "_pairs",
@@ -105,7 +127,6 @@ class Block:
         "_sole",
         "_totals",
         "candidate",
-        "cost",
         "first_study",
         "listers",
         "order",
@@ -114,14 +135,17 @@ class Block:
         "score",
         "status",
         "studies",
+        "tenant",
     )
 
-    def __init__(self, order: int, prior: BlockPrior):
+    def __init__(self, order: int, prior: BlockPrior, tenant: str = ""):
         self.order = order
+        self.tenant = tenant  # whose studies may list its arms
         self.prior = prior
         self.studies: list[StudyState] = []
         self.status = np.zeros(prior.size, dtype=np.int8)
-        self.cost: Vector = np.full(prior.size, np.nan)
+        self._cost: Vector = np.full(prior.size, np.nan)
+        self._listings: list[Listing] | None = None
         self.said: Vector = np.full(prior.size, np.nan)
         self.score: Vector = np.full(prior.size, np.nan)
         self.listers: Integers = np.zeros(prior.size, dtype=np.int64)
@@ -134,6 +158,53 @@ class Block:
         self._sole: StudyState | None = None
         self._totals: Vector | None = None
         self._gains: Vector = np.zeros(0)
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__ if name not in _MADE_AGAIN)
+
+    def __setstate__(self, kept: tuple[object, ...]) -> None:
+        names = (name for name in self.__slots__ if name not in _MADE_AGAIN)
+        for name, value in zip(names, kept, strict=True):
+            setattr(self, name, value)
+        self._posterior = self._outlook = self._pairs = self._totals = None
+        self._gains = np.zeros(0)
+
+    @property
+    def cost(self) -> Vector:
+        """What each arm costs."""
+        awaited = self.awaited_costs()
+        if awaited:
+            questions = [question for _, question in awaited]
+            for (listing, _), costs in zip(awaited, expected_costs(questions), strict=True):
+                self.settle_costs(listing, costs)
+        return self._cost
+
+    def awaited_costs(self) -> list[tuple[Listing, Question]]:
+        """What must be computed before costs can be looked at."""
+        return [
+            (listing, Question(listing.belief, listing.cost_columns, self.said[listing.columns]))
+            for listing in self._listings or ()
+            if listing.belief is not None
+        ]
+
+    def settle_costs(self, listing: Listing, costs: Vector) -> None:
+        """Take in what was computed."""
+        self._cost[listing.columns] = costs
+        listing.belief = None
+
+    @property
+    def listings(self) -> list[Listing]:
+        """What is listed, dataset by dataset."""
+        if self._listings is None:
+            listed: dict[str, list[Integers]] = {}
+            for study in self.studies:
+                listed.setdefault(study.dataset, []).append(study.columns)
+            self._listings = []
+            for dataset, several in listed.items():
+                columns = several[0] if len(several) == 1 else np.unique(np.concatenate(several))
+                unsaid = bool(np.isnan(self.said[columns]).any())
+                self._listings.append(Listing(dataset, columns, unsaid))
+        return self._listings
 
     @property
     def posterior(self) -> Posterior:
@@ -151,28 +222,54 @@ class Block:
             self._outlook = Outlook.of(self.posterior, self.prior)
         return self._outlook
 
+    @property
+    def conditioned(self) -> bool:
+        """Whether the posterior is at hand."""
+        return self._posterior is not None
+
+    def observations(self) -> tuple[list[int], list[float]]:
+        """The columns observed, in order, and their scores in warped units."""
+        return self._observed, self.prior.warp(self.score[self._observed]).tolist()
+
+    def believe(self, posterior: Posterior, outlook: Outlook) -> None:
+        """Take in what the observations and the prior make."""
+        self._posterior, self._outlook = posterior, outlook
+
+    def sole_unimproved(self) -> StudyState | None:
+        """The one study that lists every arm, if its gains are not at hand."""
+        return self._sole if self._totals is None else None
+
+    def improve(self, gains: Vector) -> None:
+        """Take in the expected improvement of every arm, for the one study that lists them all."""
+        assert self._sole is not None
+        self._totals = self._gains = self._sole.weight * gains
+
     def adopt(self, prior: BlockPrior) -> None:
         """Believe another prior, of the same arms and perhaps more; observations are kept."""
-        more = (0, prior.size - self.prior.size)
-        if more[1]:
-            self.status, self.candidate = np.pad(self.status, more), np.pad(self.candidate, more)
-            self.listers = np.pad(self.listers, more)
-            self.first_study = np.pad(self.first_study, more)
-            for name in ("cost", "said", "score"):
-                longer = np.pad(getattr(self, name), more, constant_values=np.nan)
-                setattr(self, name, longer)
+        more = prior.size - self.prior.size
+        if more:
+            self._widen((0, more))
         self.prior = prior
-        self._posterior = self._outlook = None
-        self._note_studies()
+        self._posterior = self._outlook = self._totals = None
+        if more:
+            self._note_sole()
+
+    def _widen(self, more: tuple[int, int]) -> None:
+        self.status, self.candidate = np.pad(self.status, more), np.pad(self.candidate, more)
+        self.listers = np.pad(self.listers, more)
+        self.first_study = np.pad(self.first_study, more)
+        for name in ("_cost", "said", "score"):
+            longer = np.pad(getattr(self, name), more, constant_values=np.nan)
+            setattr(self, name, longer)
 
     def add(self, study: StudyState) -> None:
         """Begin to serve a study, the youngest; what is observed already counts for it."""
-        columns = study.columns
+        columns, cost = study.columns, self.cost  # what was expected until now
         self.studies.append(study)
         unsaid = np.isnan(study.given_costs)
         before = np.where(self.listers[columns] > 0, self.said[columns], np.nan)
         self.said[columns] = np.where(unsaid, before, study.given_costs)
-        self.cost[columns] = self.said[columns]
+        cost[columns] = self.said[columns]
         self.first_study[columns[self.listers[columns] == 0]] = study.order
         self.listers[columns] += 1
         self.candidate[columns] = self.status[columns] == Status.UNTRIED
@@ -184,6 +281,7 @@ class Block:
 
     def remove(self, study: StudyState) -> None:
         """Stop serving a study."""
+        _ = self.cost  # what was expected until now: the others keep it
         self.studies.remove(study)
         study.served, study.open_arms = False, 0
         self.listers[study.columns] -= 1
@@ -192,6 +290,11 @@ class Block:
             self.first_study[other.columns] = other.order
         self._note_studies()
         self.rest()
+
+    def weigh(self, study: StudyState, weight: float) -> None:
+        """Let a study count for more or less."""
+        study.weight = weight
+        self._totals = None
 
     def rest(self) -> None:
         """With nothing left to decide, let go of the posterior; it can be made again."""
@@ -265,8 +368,7 @@ class Block:
             return
         outlook = self.outlook
         if self._sole:
-            gains = outlook.improvement(self._sole.incumbent)
-            self._totals = self._gains = self._sole.weight * gains
+            self.improve(outlook.improvement(self._sole.incumbent))
             return
         column, owner, _ = self._all_pairs()
         incumbent = np.array([study.incumbent for study in self.studies])[owner]
@@ -279,10 +381,13 @@ class Block:
         return float(self.prior.warp(self.score[column]))
 
     def _note_studies(self) -> None:
+        self._listings = self._pairs = self._totals = None
+        self._note_sole()
+
+    def _note_sole(self) -> None:
         # The usual case, worth a short cut: one study, which lists every arm, in column order.
         sole = len(self.studies) == 1 and len(self.studies[0].columns) == self.prior.size
         self._sole = self.studies[0] if sole and self.prior.in_model_order else None
-        self._pairs = self._totals = None
 
     def _all_pairs(self) -> _Pairs:
         # Made when first needed: studies are mostly added many at a time.

@@ -11,19 +11,25 @@ RUNNERS_UP = 3
 RANKED = 1 + RUNNERS_UP
 
 
+# What a Change is called when weights made it.
+WEIGHTS = "weights"
+
+
 class Reason(StrEnum):
     """Who picked the arm."""
 
     WARM_START = "warm-start"
     POLICY = "policy"
+    GUARD = "starvation-guard"  # a study had waited for too long
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """One study's weighted expected improvement from an arm: a term of Eq. (4)."""
+    """One study's expected improvement from an arm, times its weight: a term of Eq. (4)."""
 
     study: str
     expected_improvement: float
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,17 @@ class RunnerUp:
     dataset: str
     model: str
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A rule that changed the outcome, and what would have been run without it.
+
+    `rule` is "weights", "starvation-guard", or what the driver called a tenant's limit.
+    """
+
+    rule: str
+    instead: RunnerUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +75,4 @@ class Decision:
     expected_improvement: float
     rate: float
     runners_up: tuple[RunnerUp, ...]
+    changes: tuple[Change, ...] = ()

@@ -3,15 +3,16 @@
 Events are frozen and carry the time at which they happened; the core never asks for the time.
 A decision is itself an event (`TrialStarted`): recovery applies it and does not make it again.
 
-    trial:  TrialStarted -> running -> TrialCompleted | TrialFailed | TrialLost -> ended
+    trial:  TrialStarted -> running -> TrialCompleted | TrialFailed | TrialLost | TrialReleased
     arm:    untried -> running -> observed | failed | (lost) untried again, a few times
+                               | (released) untried again
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bentham.core.decision import Decision, DeviceName, Gain, Reason, RunnerUp
+from bentham.core.decision import Change, Decision, DeviceName, Gain, Reason, RunnerUp
 from bentham.core.problem import Study
 from bentham.errors import InvalidRecording
 
@@ -30,6 +31,23 @@ class StudyRemoved:
 
     time: float
     study: str
+
+
+@dataclass(frozen=True, slots=True)
+class StudyWeighted:
+    """A study counts for more or less from now on."""
+
+    time: float
+    study: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAdded:
+    """Past runs became known: by dataset and model, the score and what it cost, if known."""
+
+    time: float
+    history: Mapping[str, Mapping[str, tuple[float, float | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +101,40 @@ class TrialLost:
     trial: int
 
 
+@dataclass(frozen=True, slots=True)
+class TrialReleased:
+    """A trial was given back before it ended; unlike a loss, this is no attempt."""
+
+    time: float
+    trial: int
+
+
 Event = (
     StudyAdded
     | StudyRemoved
+    | StudyWeighted
+    | HistoryAdded
     | DeviceAdded
     | DeviceRemoved
     | TrialStarted
     | TrialCompleted
     | TrialFailed
     | TrialLost
+    | TrialReleased
 )
 
 _KINDS: dict[str, Callable[..., Event]] = {
     "study-added": StudyAdded,
     "study-removed": StudyRemoved,
+    "study-weighted": StudyWeighted,
+    "history-added": HistoryAdded,
     "device-added": DeviceAdded,
     "device-removed": DeviceRemoved,
     "trial-started": TrialStarted,
     "trial-completed": TrialCompleted,
     "trial-failed": TrialFailed,
     "trial-lost": TrialLost,
+    "trial-released": TrialReleased,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
@@ -121,6 +153,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "kind": (str,), "rows": (int, type(None)), "columns": (int, type(None)),
     "name": (str,), "study": (str,), "dataset": (str,), "model": (str,), "reason": (str,),
     "costs": (dict,), "decision": (dict,), "gains": (list,), "runners_up": (list,),
+    "changes": (list,), "rule": (str,), "tenant": (str,), "history": (dict,),
 }  # fmt: skip
 
 
@@ -148,15 +181,70 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
         if study is not None:
             fields["study"] = Study(**_typed(study))
         elif kind is TrialStarted:
-            fields["decision"] = _decision_from_dict(fields["decision"])
+            fields["decision"] = decision_from_dict(fields["decision"])
+        elif kind is HistoryAdded:
+            fields["history"] = _history_from_dict(fields["history"])
         return kind(**fields)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidRecording(f"malformed {data.get('event')} event: {error}") from error
 
 
-def _decision_from_dict(data: Mapping[str, Any]) -> Decision:
+def decision_to_dict(decision: Decision) -> dict[str, Any]:
+    """The decision as plain data; written out, since a service does this for every trial."""
+    return {
+        "trial": decision.trial,
+        "device": decision.device,
+        "study": decision.study,
+        "dataset": decision.dataset,
+        "model": decision.model,
+        "reason": decision.reason.value,
+        "value": decision.value,
+        "cost": decision.cost,
+        "gains": [
+            {
+                "study": gain.study,
+                "expected_improvement": gain.expected_improvement,
+                "weight": gain.weight,
+            }
+            for gain in decision.gains
+        ],
+        "expected_improvement": decision.expected_improvement,
+        "rate": decision.rate,
+        "runners_up": [_runner_up_to_dict(other) for other in decision.runners_up],
+        "changes": [
+            {"rule": change.rule, "instead": _runner_up_to_dict(change.instead)}
+            for change in decision.changes
+        ],
+    }
+
+
+def _runner_up_to_dict(other: RunnerUp) -> dict[str, Any]:
+    return {
+        "study": other.study,
+        "dataset": other.dataset,
+        "model": other.model,
+        "value": other.value,
+    }
+
+
+def decision_from_dict(data: Mapping[str, Any]) -> Decision:
+    """The decision that `asdict` gave as plain data."""
     fields = _typed(data)
     fields["reason"] = Reason(fields["reason"])
     fields["gains"] = tuple(Gain(**_typed(gain)) for gain in fields["gains"])
     fields["runners_up"] = tuple(RunnerUp(**_typed(other)) for other in fields["runners_up"])
+    fields["changes"] = tuple(
+        Change(change["rule"], RunnerUp(**_typed(change["instead"])))
+        for change in map(_typed, fields.get("changes", ()))
+    )
     return Decision(**fields)
+
+
+def _history_from_dict(data: Mapping[str, Any]) -> dict[str, dict[str, tuple[float, float | None]]]:
+    return {
+        str(dataset): {
+            str(model): (float(score), None if cost is None else float(cost))
+            for model, (score, cost) in runs.items()
+        }
+        for dataset, runs in data.items()
+    }

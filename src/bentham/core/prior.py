@@ -44,6 +44,37 @@ RESOLUTION = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixRows:
+    """The rows of a covariance that is held whole.
+
+    A class and no bound method, as all that makes rows, so that a snapshot can hold it.
+    """
+
+    matrix: Matrix
+
+    def __call__(self, column: int) -> Vector:
+        """One row."""
+        row: Vector = self.matrix[column]
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRows:
+    """The rows of a similarity of datasets times a covariance of models, made when asked for."""
+
+    similarity: Matrix
+    covariance: Matrix
+    jitter: float
+
+    def __call__(self, column: int) -> Vector:
+        """One row."""
+        dataset, model = divmod(column, len(self.covariance))
+        values = np.outer(self.similarity[dataset], self.covariance[model]).ravel()
+        values[column] += self.jitter
+        return values
+
+
+@dataclass(frozen=True, slots=True)
 class BlockPrior:
     """The prior of one block: a Gaussian over its columns, one column per arm.
 
@@ -127,7 +158,7 @@ class SharedPrior:
         matrix = self.covariance + self.jitter * np.eye(len(models))
         self._columns = {model: column for column, model in enumerate(self.models)}
         self._block = BlockPrior.of(
-            self.mean, np.diag(matrix).copy(), np.arange(len(models)), matrix.__getitem__
+            self.mean, np.diag(matrix).copy(), np.arange(len(models)), MatrixRows(matrix)
         )
 
     def block_key(self, dataset: str) -> str:
@@ -186,17 +217,10 @@ class ProductPrior:
         """The prior over the linked datasets; a row of its covariance is made when asked for."""
         members = self._groups.members[key]
         similarity = self.similarity[np.ix_(members, members)]
-        models = len(self.models)
-
-        def row(column: int) -> Vector:
-            dataset, model = divmod(column, models)
-            values = np.outer(similarity[dataset], self.covariance[model]).ravel()
-            values[column] += self.jitter
-            return values
-
         variance = np.outer(np.diag(similarity), np.diag(self.covariance)).ravel() + self.jitter
-        rank = np.tile(np.arange(models), len(members))
-        return BlockPrior.of(self.mean[members].ravel(), variance, rank, row)
+        rank = np.tile(np.arange(len(self.models)), len(members))
+        rows = ProductRows(similarity, self.covariance, self.jitter)
+        return BlockPrior.of(self.mean[members].ravel(), variance, rank, rows)
 
     def columns(self, dataset: str) -> Mapping[str, int]:
         """Every model is known on every dataset named."""
@@ -252,7 +276,7 @@ class JointPrior:
         ranks = {model: rank for rank, model in enumerate(self.models)}
         rank = np.array([ranks[self.arms[member].model] for member in members])
         variance = np.diag(matrix).copy()
-        return BlockPrior.of(self.mean[members], variance, rank, matrix.__getitem__)
+        return BlockPrior.of(self.mean[members], variance, rank, MatrixRows(matrix))
 
     def columns(self, dataset: str) -> Mapping[str, int]:
         """The models whose arm on the dataset was given."""

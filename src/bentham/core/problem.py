@@ -34,7 +34,8 @@ class Study:
     help to predict it.
 
     The dataset is the study's own name unless given: two studies that name the same dataset
-    share its arms, so that one trial serves both.
+    share its arms, so that one trial serves both. Studies of different tenants share none: what
+    a tenant may use at most is decided tenant by tenant.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Study:
     floor: float = 0.0
     rows: int | None = None
     columns: int | None = None
+    tenant: str = ""
 
     def cost(self, model: str) -> float:
         """What a model costs, where that was said."""
@@ -59,6 +61,8 @@ class Study:
             raise InvalidInput(f"a study is named by a text that is not empty, not {self.name!r}")
         if not isinstance(self.dataset, str):
             raise InvalidInput(f"study {self.name!r}: the dataset is {self.dataset!r}, not a text")
+        if not isinstance(self.tenant, str):
+            raise InvalidInput(f"study {self.name!r}: the tenant is {self.tenant!r}, not a text")
         object.__setattr__(self, "dataset", self.dataset or self.name)
         try:
             # Plain floats, whatever number types came: an event must be fit for JSON.

@@ -14,10 +14,20 @@ No clock, no I/O, no threads: a scheduler is a plain object, to be called from o
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bentham.core.blocks import StudyState
 from bentham.core.costs import PastCosts
-from bentham.core.decision import RUNNERS_UP, Decision, DeviceName, Gain, Reason, RunnerUp
+from bentham.core.decision import (
+    RUNNERS_UP,
+    WEIGHTS,
+    Change,
+    Decision,
+    DeviceName,
+    Gain,
+    Reason,
+    RunnerUp,
+)
 from bentham.core.events import (
     DeviceAdded,
     DeviceRemoved,
@@ -64,6 +74,7 @@ class Belief:
     mean: float
     sigma: float
     expected_improvement: float
+    cost: float
 
 
 class Scheduler:
@@ -77,7 +88,9 @@ class Scheduler:
     that is the default with a learned prior.
 
     `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
-    an arm may be started when its trials get lost. `record` is called with every event after it
+    an arm may be started when its trials get lost. With `patience`, no study with something left
+    to try is passed over by more decisions than that, as long as fewer studies are open. `record`
+    is called with every event after it
     was applied.
     """
 
@@ -92,6 +105,7 @@ class Scheduler:
         correct_costs: bool | None = None,
         seed: int = 0,
         attempts: int = DEFAULT_ATTEMPTS,
+        patience: int | None = None,
         record: Callable[[Event], None] | None = None,
     ):
         if attempts < 1:
@@ -115,7 +129,18 @@ class Scheduler:
         self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
         correct = defaults.correct_costs if correct_costs is None else correct_costs
         self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
+        self.patience = patience
         self._record = record
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Whom to tell of events belongs to the process, not to what is known.
+        return {**self.__dict__, "_record": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        # What the policy computed is not kept: it looks at every block anew.
+        for block in self._state.blocks():
+            self._policy.touch(block)
 
     # -- studies and devices come and go
 
@@ -129,6 +154,7 @@ class Scheduler:
         floor: float = 0.0,
         rows: int | None = None,
         columns: int | None = None,
+        tenant: str = "",
         time: float = 0.0,
     ) -> None:
         """Serve a study from now on.
@@ -137,7 +163,7 @@ class Scheduler:
         list of models leaves all costs to be learned.
         """
         given = dict.fromkeys(costs) if isinstance(costs, list | tuple) else costs
-        spec = Study(name, given, dataset, weight, floor, rows, columns)
+        spec = Study(name, given, dataset, weight, floor, rows, columns, tenant)
         self.apply(StudyAdded(float(time), spec))
 
     def remove_study(self, name: str, *, time: float = 0.0) -> None:
@@ -178,14 +204,21 @@ class Scheduler:
 
     # -- the two verbs underneath
 
-    def decide(self, device: DeviceName) -> Decision | None:
-        """What the device would be given now. Changes nothing."""
+    def decide(
+        self, device: DeviceName, barred: Mapping[str, str] | None = None
+    ) -> Decision | None:
+        """What the device would be given now. Changes nothing.
+
+        `barred` are tenants that may not be served now, each with the name of the limit that it
+        has reached, by which the decision says so if that changes it.
+        """
         state = self._state
         busy = state.device_trial(device)
         if busy is not None:
             raise IllegalEvent(f"device {device!r} runs trial {busy}; tell, fail or lose it first")
-        options = self._policy.rank(state)
-        planned = state.warm_queue.first()
+        limits = barred or {}
+        options = self._policy.rank(state, limits)
+        planned = state.warm_queue.first(limits)
         if planned is not None:
             study, column = planned
             others = [
@@ -193,11 +226,18 @@ class Scheduler:
                 for option in options
                 if (option.study.block, option.column) != (study.block, column)
             ]
-            return self._decision(device, Reason.WARM_START, None, study, column, others)
+            return self._decision(device, Reason.WARM_START, None, study, column, others, [])
         if not options:
             return None
+        changes = self._changes(options[0], limits)
+        reason, starved = Reason.POLICY, self._starved(limits)
+        if starved is not None and starved not in _listing(options[0]):
+            reason = Reason.GUARD
+            changes.append(Change(reason.value, self._runner_up(options[0])))
+            first = self._policy.rank_study(state, starved)[0]
+            options = [first, *(option for option in options if not _same_arm(option, first))]
         best, *others = options
-        return self._decision(device, Reason.POLICY, best.value, best.study, best.column, others)
+        return self._decision(device, reason, best.value, best.study, best.column, others, changes)
 
     def apply(self, event: Event) -> None:
         """Take in an event, made here or read from a record."""
@@ -241,9 +281,28 @@ class Scheduler:
                 float(means[column]),
                 float(sigmas[column]),
                 float(gain),
+                float(known.block.cost[column]),
             )
             for column, gain in zip(known.columns, gains, strict=True)
         }
+
+    def prospect(self, study: str) -> float:
+        """The most that an untried model is expected to add to the study's best, unweighted."""
+        known = self._state.study(study)
+        gains = known.block.study_gains(known)[known.block.candidate[known.columns]]
+        known.block.rest()
+        return float(gains.max(initial=0.0)) / known.weight
+
+    @property
+    def patience(self) -> int | None:
+        """How many decisions may pass over a study; None: any number."""
+        return self._patience
+
+    @patience.setter
+    def patience(self, decisions: int | None) -> None:
+        if decisions is not None and decisions < 1:
+            raise InvalidInput(f"the patience is {decisions}; it is at least one decision, or none")
+        self._patience = decisions
 
     def _decision(
         self,
@@ -253,6 +312,7 @@ class Scheduler:
         study: StudyState,
         column: int,
         others: list[Option],
+        changes: list[Change],
     ) -> Decision:
         state, block = self._state, study.block
         expected_improvement = float(block.totals()[column])
@@ -266,16 +326,43 @@ class Scheduler:
             reason=reason,
             value=value,
             cost=cost,
-            gains=tuple(Gain(other.name, gain) for other, gain in block.gains(column)),
+            gains=tuple(
+                Gain(other.name, gain, other.weight) for other, gain in block.gains(column)
+            ),
             expected_improvement=expected_improvement,
             rate=expected_improvement / cost,
-            runners_up=tuple(
-                RunnerUp(
-                    option.study.name,
-                    option.study.dataset,
-                    state.model_name(option.study.block, option.column),
-                    option.value,
-                )
-                for option in others[:RUNNERS_UP]
-            ),
+            runners_up=tuple(self._runner_up(option) for option in others[:RUNNERS_UP]),
+            changes=tuple(changes),
         )
+
+    def _runner_up(self, option: Option) -> RunnerUp:
+        study = option.study
+        model = self._state.model_name(study.block, option.column)
+        return RunnerUp(study.name, study.dataset, model, option.value)
+
+    def _changes(self, best: Option, limits: Mapping[str, str]) -> list[Change]:
+        """The limits and weights without which something else would have come first."""
+        changes = []
+        if limits:
+            free = self._policy.rank(self._state)[0]
+            if not _same_arm(free, best):
+                changes.append(Change(limits[free.study.tenant], self._runner_up(free)))
+        plain = self._policy.unweighted(self._state, limits)
+        if plain is not None and not _same_arm(plain, best):
+            changes.append(Change(WEIGHTS, self._runner_up(plain)))
+        return changes
+
+    def _starved(self, limits: Mapping[str, str]) -> StudyState | None:
+        if self._patience is None:
+            return None
+        state = self._state
+        order = state.waiting.starved(state.next_trial, self._patience, limits)
+        return None if order is None else state.by_order[order]
+
+
+def _same_arm(one: Option, other: Option) -> bool:
+    return (one.study.block, one.column) == (other.study.block, other.column)
+
+
+def _listing(option: Option) -> list[StudyState]:
+    return option.study.block.studies_listing(option.column)

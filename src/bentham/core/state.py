@@ -10,29 +10,32 @@ so that no single event pays for all. Which block believes what is a matter of t
 
 import bisect
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from bentham.core.blocks import Block, Status, StudyState
-from bentham.core.costs import CostModel, PastCosts
+from bentham.core.costs import CostModel, PastCosts, checked_history
 from bentham.core.decision import DeviceName, Reason
 from bentham.core.events import (
     DeviceAdded,
     DeviceRemoved,
     Event,
+    HistoryAdded,
     StudyAdded,
     StudyRemoved,
+    StudyWeighted,
     TrialCompleted,
     TrialFailed,
     TrialLost,
+    TrialReleased,
     TrialStarted,
 )
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
-from bentham.core.validation import Integers
+from bentham.core.waiting import Waiting
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
@@ -75,6 +78,7 @@ class State:
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
         self.open_orders: list[int] = []  # studies with something left to try, ascending
+        self.waiting = Waiting()
         self.devices: dict[DeviceName, int | None] = {}
         self._kinds: dict[DeviceName, str] = {}
         self.running: dict[int, Trial] = {}
@@ -86,22 +90,12 @@ class State:
         self._lost: dict[tuple[int, int], int] = {}
         self._blocks: dict[str, Block] = {}
         self._next_order = 0
-        self._handlers: dict[type, Callable[..., list[Block]]] = {
-            StudyAdded: self._study_added,
-            StudyRemoved: self._study_removed,
-            DeviceAdded: self._device_added,
-            DeviceRemoved: self._device_removed,
-            TrialStarted: self._trial_started,
-            TrialCompleted: self._trial_completed,
-            TrialFailed: self._trial_failed,
-            TrialLost: self._trial_lost,
-        }
 
     def apply(self, event: Event) -> list[Block]:
         """Take in one event; returns the blocks it touched."""
         if not abs(event.time) <= LARGEST:
             raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
-        touched = self._handlers[type(event)](event)
+        touched = _HANDLERS[type(event)](self, event)
         for _ in range(min(RENEWALS, self._due)):
             self._due -= 1
             self._rotation.rotate(-1)
@@ -109,6 +103,10 @@ class State:
             self._renew(block)
             touched.append(block)
         return touched
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block there is."""
+        return self._blocks.values()
 
     def model_name(self, block: Block, column: int) -> str:
         """The model of an arm."""
@@ -127,16 +125,17 @@ class State:
         self._expect_costs(block)
 
     def _expect_costs(self, block: Block) -> None:
-        """Predict what was not said, and correct what was, once for every dataset."""
-        listed: dict[str, list[Integers]] = {}
-        for study in block.studies:
-            listed.setdefault(study.dataset, []).append(study.columns)
-        for dataset, several in listed.items():
-            columns = several[0] if len(several) == 1 else np.unique(np.concatenate(several))
-            said = block.said[columns]
-            if self._costs.doubts or np.isnan(said).any():
-                models = [self.model_name(block, column) for column in columns]
-                block.cost[columns] = self._costs.expected(dataset, models, said)
+        """Predict what was not said, and correct what was, once for every dataset.
+
+        Only what is believed now is kept; it is computed if anybody looks.
+        """
+        doubts = self._costs.doubts
+        for listing in block.listings:
+            if doubts or listing.unsaid:
+                if listing.cost_columns is None:
+                    models = [self.model_name(block, column) for column in listing.columns]
+                    listing.cost_columns = self._costs.admit(models)
+                listing.belief = self._costs.belief(listing.dataset)
 
     def _spread(self, learned: bool) -> None:
         """Something new is to be believed by every block; who has waited longest comes first."""
@@ -150,12 +149,14 @@ class State:
         key = self.prior.block_key(spec.dataset)
         block = self._blocks.get(key)
         if block is not None:
+            _refuse_other_tenant(spec, block)
             _refuse_other_costs(spec, block, self.prior.columns(spec.dataset))
         if self._learner is not None:
             self._learner.admit(list(spec.costs))
         columns = self._columns_of(spec)
         if block is None:
-            block = self._blocks[key] = Block(len(self._blocks), self.prior.block(key))
+            block = Block(len(self._blocks), self.prior.block(key), spec.tenant)
+            self._blocks[key] = block
             self._rotation.append(block)
         elif block.prior.size < self.prior.block(key).size:
             self._renew(block)
@@ -186,6 +187,29 @@ class State:
         study.block.remove(study)
         self._note_open([study])
         return [study.block]
+
+    def _study_weighted(self, event: StudyWeighted) -> list[Block]:
+        study = self.study(event.study)
+        if not 0.0 < event.weight <= LARGEST:
+            raise InvalidInput(
+                f"study {study.name!r}: the weight is {event.weight}; it is a number above zero"
+            )
+        study.block.weigh(study, float(event.weight))
+        return [study.block]
+
+    def _history_added(self, event: HistoryAdded) -> list[Block]:
+        if self._learner is None:
+            raise InvalidInput("this prior is fixed; history can be added to a learned prior only")
+        history = checked_history(event.history)
+        self._costs.remember(history)
+        self._learner.remember(
+            {
+                dataset: {model: score for model, (score, _) in runs.items()}
+                for dataset, runs in history.items()
+            }
+        )
+        self._spread(learned=True)
+        return []
 
     def _device_added(self, event: DeviceAdded) -> list[Block]:
         if event.device in self.devices:
@@ -251,6 +275,8 @@ class State:
         self._costs.start(decision.trial, study.dataset, decision.model, kind, event.time, said)
         block.start(column, listing)
         self._note_open(listing)
+        for served in listing:
+            self.waiting.served(served, self.next_trial)
         return [block]
 
     def _trial_completed(self, event: TrialCompleted) -> list[Block]:
@@ -286,6 +312,15 @@ class State:
         if self._lost[arm] >= self._attempts:
             trial.block.status[trial.column] = Status.FAILED
             return [trial.block]
+        return self._return(trial)
+
+    def _trial_released(self, event: TrialReleased) -> list[Block]:
+        trial = self._end(event.trial)
+        self._costs.drop(trial.number)
+        return self._return(trial)
+
+    def _return(self, trial: Trial) -> list[Block]:
+        """An arm may be tried again."""
         listing = trial.block.studies_listing(trial.column)
         trial.block.restore(trial.column, listing)
         self._note_open(listing)
@@ -311,14 +346,41 @@ class State:
             listed = place < len(self.open_orders) and self.open_orders[place] == study.order
             if study.open_arms and not listed:
                 self.open_orders.insert(place, study.order)
+                self.waiting.served(study, self.next_trial)
             elif listed and not study.open_arms:
                 del self.open_orders[place]
+                self.waiting.drop(study)
+
+
+# Not in the state: bound methods would tie every snapshot of it to the code.
+_HANDLERS: dict[type, Callable[..., list[Block]]] = {
+    StudyAdded: State._study_added,
+    StudyRemoved: State._study_removed,
+    StudyWeighted: State._study_weighted,
+    HistoryAdded: State._history_added,
+    DeviceAdded: State._device_added,
+    DeviceRemoved: State._device_removed,
+    TrialStarted: State._trial_started,
+    TrialCompleted: State._trial_completed,
+    TrialFailed: State._trial_failed,
+    TrialLost: State._trial_lost,
+    TrialReleased: State._trial_released,
+}
 
 
 def _study_state(spec: Study, order: int, block: Block, columns: dict[str, int]) -> StudyState:
     pairs = sorted(columns.items(), key=lambda pair: int(block.prior.model_rank[pair[1]]))
     costs = np.array([spec.costs[model] for model, _ in pairs], dtype=np.float64)  # None is NaN
     return StudyState(spec, order, block, np.array([column for _, column in pairs]), costs)
+
+
+def _refuse_other_tenant(spec: Study, block: Block) -> None:
+    if block.tenant != spec.tenant:
+        raise InvalidInput(
+            f"study {spec.name!r} is on dataset {spec.dataset!r}, whose scores are another "
+            "tenant's matter; give tenants datasets of their own, and a prior that keeps datasets "
+            "apart"
+        )
 
 
 def _refuse_other_costs(spec: Study, block: Block, columns: Mapping[str, int]) -> None:

@@ -4,6 +4,8 @@ Changing a key costs O(log n); reading the k smallest costs O(k log n), whatever
 """
 
 import heapq
+import itertools
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 Key = TypeVar("Key", bound=tuple[Any, ...])
@@ -40,15 +42,16 @@ class Tournament(Generic[Key]):
 
     def smallest(self, count: int) -> list[int]:
         """The players with the smallest keys, best first."""
+        return list(itertools.islice(self.ascending(), count))
+
+    def ascending(self) -> Iterator[int]:
+        """The players by their keys, best first; each costs O(log n) when it is asked for."""
         keys, winners = self._keys, self._winners
         heap = [(keys[winners[1]], 1)] if winners[1] != _NOBODY else []
-        found: list[int] = []
         while heap:
             _, node = heapq.heappop(heap)
             winner = winners[node]
-            found.append(winner)
-            if len(found) == count:
-                break
+            yield winner
             # Whoever lost to this winner on its way up is next in line.
             while node < self._capacity:
                 node *= 2
@@ -57,7 +60,6 @@ class Tournament(Generic[Key]):
                 loser = winners[node ^ 1]
                 if loser != _NOBODY:
                     heapq.heappush(heap, (keys[loser], node ^ 1))
-        return found
 
     def _better(self, one: int, other: int) -> int:
         if one == _NOBODY or other == _NOBODY:

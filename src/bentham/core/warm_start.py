@@ -7,6 +7,7 @@ none       the policy chooses from the first trial on
 """
 
 import bisect
+from collections.abc import Container
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,32 +62,30 @@ class WarmQueue:
         """Plan a pick, or plan it again after its trial was lost."""
         bisect.insort(self._picks, (pick, study), key=_pick_of)
 
-    def first(self) -> tuple[StudyState, int] | None:
-        """The next pick that can be run now."""
-        place = self._first_place()
+    def first(self, barred: Container[str] = ()) -> tuple[StudyState, int] | None:
+        """The next pick that can be run now, of no tenant that is barred."""
+        place = self._first_place(barred)
         if place is None:
             return None
         (_, _, column), study = self._picks[place]
         return study, column
 
     def take(self, block: Block, column: int) -> tuple[Pick, StudyState] | None:
-        """Remove and return the next pick if it is this arm."""
-        place = self._first_place()
-        if place is None:
-            return None
-        pick, study = self._picks[place]
-        if study.block is not block or pick[2] != column:
-            return None
-        return self._picks.pop(place)
+        """Remove and return the pick of this arm: the next, but for tenants that were barred."""
+        for place, ((_, _, picked), study) in enumerate(self._picks):
+            if study.block is block and picked == column and study.served:
+                return self._picks.pop(place)
+        return None
 
-    def _first_place(self) -> int | None:
+    def _first_place(self, barred: Container[str]) -> int | None:
         place = 0
         while place < len(self._picks):
             (_, _, column), study = self._picks[place]
             status = study.block.status[column]
             if not study.served or status in (Status.OBSERVED, Status.FAILED):
                 del self._picks[place]  # for good: neither comes back
-            elif status == Status.RUNNING:  # on another study's behalf; it may get lost
+            # Running on another study's behalf, it may get lost; what is barred is so for a while.
+            elif status == Status.RUNNING or study.tenant in barred:
                 place += 1
             else:
                 return place

@@ -1,12 +1,12 @@
 """The oracle: knows every score. A yardstick for policies that do not; simulation only."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import numpy as np
 
 from bentham.core import Arm
 from bentham.core.blocks import Block, Status, StudyState
-from bentham.core.policies import HighestRate, PolicyMaker
+from bentham.core.policies import HighestRate, Option, PolicyMaker
 from bentham.core.state import State
 from bentham.core.validation import Vector
 from bentham.errors import InvalidInput
@@ -42,6 +42,10 @@ class Oracle(HighestRate):
                 improvement = np.maximum(scores - study.incumbent, 0.0)
                 gains[study.columns] += study.weight * improvement
         return gains
+
+    def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
+        """Not told: a yardstick need not justify itself."""
+        return None
 
     def _known(self, state: State, study: StudyState) -> Vector:
         if study.order not in self._scores:

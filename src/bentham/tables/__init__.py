@@ -1,6 +1,7 @@
 """Tables of scores and costs: bundled ones, and any CSV file."""
 
 from bentham.tables.bundled import BUNDLED, load_table
+from bentham.tables.history import History, read_history, write_history
 from bentham.tables.reader import (
     ModelFeatures,
     complete_history,
@@ -13,6 +14,7 @@ from bentham.tables.table import Table
 
 __all__ = [
     "BUNDLED",
+    "History",
     "ModelFeatures",
     "Table",
     "complete_history",
@@ -20,5 +22,7 @@ __all__ = [
     "history_scores",
     "load_table",
     "read_features",
+    "read_history",
     "read_table",
+    "write_history",
 ]

@@ -37,25 +37,25 @@ def read_table(path: Path, name: str | None = None) -> Table:
     for row, fields in _rows(path, COLUMNS):
         study, model = fields["study"], fields["model"]
         if not study:
-            raise _error(path, row, "the study has no name; name it, or delete the row")
+            raise row_error(path, row, "the study has no name; name it, or delete the row")
         if not model:
-            raise _error(
-                path, row, f"study {_short(study)} lists no model here; name one, or delete the row"
+            raise row_error(
+                path, row, f"study {short(study)} lists no model here; name one, or delete the row"
             )
         if (study, model) in seen:
             first = seen[study, model]
-            raise _error(
+            raise row_error(
                 path,
                 row,
-                f"study {_short(study)} and model {_short(model)} stand in row {first} already; "
+                f"study {short(study)} and model {short(model)} stand in row {first} already; "
                 "delete one of the two",
             )
         seen[study, model] = row
-        score = _number(path, row, "score", fields["score"])
-        cost = _number(path, row, "cost", fields["cost"])
+        score = number(path, row, "score", fields["score"])
+        cost = number(path, row, "cost", fields["cost"])
         if cost < SMALLEST_COST:
             limit = "" if cost <= 0.0 else f" (at least {SMALLEST_COST:g})"
-            raise _error(
+            raise row_error(
                 path, row, f"the cost is {cost:g}; write one above zero{limit}, or delete the row"
             )
         if study not in studies:
@@ -64,7 +64,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
         places = studies.setdefault(study, len(studies)), models.setdefault(model, len(models))
         entries.append((*places, score, cost))
     if not entries:
-        raise _error(path, 2, "there is no data below the header; add rows")
+        raise row_error(path, 2, "there is no data below the header; add rows")
     scores = np.full((len(studies), len(models)), np.nan)
     costs = scores.copy()
     for place, column, score, cost in entries:
@@ -97,15 +97,15 @@ def read_features(path: Path, models: Sequence[str]) -> ModelFeatures:
     for row, fields in _rows(path, ("model",)):
         model = fields.pop("model")
         if model in found:
-            raise _error(path, row, f"model {_short(model)} stands twice; delete one of the two")
+            raise row_error(path, row, f"model {short(model)} stands twice; delete one of the two")
         if "family" in fields:
             families[model] = fields.pop("family")
-        found[model] = [_number(path, row, name, text) for name, text in fields.items()]
+        found[model] = [number(path, row, name, text) for name, text in fields.items()]
         if not found[model] and not families:
-            raise _error(path, 1, "there is no feature beside the model; add a numeric column")
+            raise row_error(path, 1, "there is no feature beside the model; add a numeric column")
     for model in models:
         if model not in found:
-            raise _error(path, len(found) + 2, f"model {model!r} is missing; add a row for it")
+            raise row_error(path, len(found) + 2, f"model {model!r} is missing; add a row for it")
     values = np.array([found[model] for model in models])
     groups = tuple(range(values.shape[1]))
     if families:
@@ -134,8 +134,8 @@ def complete_history(history: Table, models: Sequence[str]) -> Matrix:
         study, model = missing[0]
         row = f", row {history.rows[study]}" if history.rows else ""
         raise InvalidTable(
-            f"{history.name}{row}: study {_short(history.studies[study])} begins here and has no "
-            f"row for model {_short(models[model])}; add that row, delete the study's rows, or use "
+            f"{history.name}{row}: study {short(history.studies[study])} begins here and has no "
+            f"row for model {short(models[model])}; add that row, delete the study's rows, or use "
             "a kernel prior"
         )
     return scores
@@ -151,7 +151,7 @@ def _rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidTable(f"{path}: cannot be read ({reason}); check the file") from None
-    yield from _parsed(path, io.StringIO(text, newline=""), required)
+    yield from parsed_rows(path, io.StringIO(text, newline=""), required)
 
 
 def _decoded(path: Path, data: bytes) -> str:
@@ -162,21 +162,22 @@ def _decoded(path: Path, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
-        raise _error(path, row, "not UTF-8 text; save it as a UTF-8 CSV file") from None
+        raise row_error(path, row, "not UTF-8 text; save it as a UTF-8 CSV file") from None
 
 
-def _parsed(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
+def parsed_rows(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
+    """The rows below a header, each with its number."""
     reader = csv.reader(file, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
-            raise _error(
+            raise row_error(
                 path, 1, f"the file is empty here; begin with the header {','.join(required)}"
             )
         for name in required:
             if header.count(name) != 1:
                 problem = "is missing" if name not in header else "stands there twice"
-                raise _error(
+                raise row_error(
                     path,
                     1,
                     f"the column {name!r} {problem}; the header must hold {','.join(required)}, "
@@ -186,7 +187,7 @@ def _parsed(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
             if not any(field.strip() for field in fields):
                 continue
             if len(fields) != len(header):
-                raise _error(
+                raise row_error(
                     path,
                     reader.line_num,
                     f"{len(fields)} fields under a header of {len(header)}; "
@@ -195,7 +196,7 @@ def _parsed(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
             values = dict(zip(header, (field.strip() for field in fields), strict=True))
             yield reader.line_num, values
     except csv.Error as error:
-        raise _error(path, reader.line_num, f"not a CSV row ({error}); mend it") from None
+        raise row_error(path, reader.line_num, f"not a CSV row ({error}); mend it") from None
 
 
 def _size(path: Path, row: int, column: str, fields: Mapping[str, str]) -> int:
@@ -203,27 +204,28 @@ def _size(path: Path, row: int, column: str, fields: Mapping[str, str]) -> int:
     text = fields.get(column, "")
     if not text:
         return 0
-    value = _number(path, row, column, text)
+    value = number(path, row, column, text)
     if value < 1.0 or value != math.floor(value):
-        raise _error(
+        raise row_error(
             path, row, f"the {column} are {text}; write a whole number of at least 1, or nothing"
         )
     return int(value)
 
 
-def _number(path: Path, row: int, column: str, text: str) -> float:
+def number(path: Path, row: int, column: str, text: str) -> float:
+    """A finite number."""
     try:
         # float() would also take 1_000 and the digits of other scripts.
         value = float(text) if text.isascii() and "_" not in text else None
     except ValueError:
         value = None
     if value is None:
-        raise _error(
-            path, row, f"the {column} is {_short(text)}, not a number; write one, or delete the row"
+        raise row_error(
+            path, row, f"the {column} is {short(text)}, not a number; write one, or delete the row"
         )
     if not abs(value) <= LARGEST:
         limit = f" of at most {LARGEST:g}" if math.isfinite(value) else ""
-        raise _error(
+        raise row_error(
             path,
             row,
             f"the {column} is {text[:40]}; write a finite number{limit}, or delete the row",
@@ -231,10 +233,11 @@ def _number(path: Path, row: int, column: str, text: str) -> float:
     return value
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """A name as it stands in a message: quoted, on one line, not too long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _error(path: Path, row: int, problem: str) -> InvalidTable:
+def row_error(path: Path, row: int, problem: str) -> InvalidTable:
+    """What is wrong with a row, and what to do."""
     return InvalidTable(f"{path}, row {row}: {problem}")

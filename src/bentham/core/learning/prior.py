@@ -7,7 +7,7 @@ Learner       begun by every scheduler from a LearnedPrior; takes in scores, fit
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ import numpy.typing as npt
 from bentham.core.learning.data import Observed
 from bentham.core.learning.fit import Parameters, Switches, extended, fit
 from bentham.core.learning.target import Features
-from bentham.core.prior import BlockPrior
+from bentham.core.prior import BlockPrior, MatrixRows
 from bentham.core.problem import LARGEST
 from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique_names
 from bentham.errors import InvalidPrior
 
 # The next fit comes when there are this many times the scores of the last.
 GROWTH = 1.05
+_NOTHING: dict[int, float] = {}
 
 
 class LearnedPrior:
@@ -86,6 +87,8 @@ class Learner:
             Observed(np.flatnonzero(~np.isnan(study)), study[~np.isnan(study)])
             for study in prior.history
         ]
+        self._models = prior.models
+        # By dataset; never changed in place, so that a belief may keep what it was made from.
         self._served: dict[str, dict[int, float]] = {}
         self._count = 0
         self._next_fit = 1
@@ -104,7 +107,7 @@ class Learner:
     @property
     def models(self) -> tuple[str, ...]:
         """Every model, in the order in which it became known."""
-        return tuple(self._columns)
+        return self._models
 
     def block_key(self, dataset: str) -> str:
         """Every dataset is a block of its own."""
@@ -133,6 +136,7 @@ class Learner:
             return
         for model in fresh:
             self._columns[model] = len(self._columns)
+        self._models = tuple(self._columns)
         self._block = None
         if self._parameters is not None:
             self._parameters = extended(self._parameters, len(self._columns))
@@ -152,20 +156,34 @@ class Learner:
 
     def note(self, dataset: str, column: int, score: float) -> None:
         """Take in a score for a later fit."""
-        self._served.setdefault(dataset, {})[column] = score
+        self.revise(dataset, column, score)
         self._count += 1
 
     def revise(self, dataset: str, column: int, score: float) -> None:
         """Take in another value for what is known already, or is no score of its own."""
-        self._served.setdefault(dataset, {})[column] = score
+        self._served[dataset] = {**self._served.get(dataset, {}), column: score}
 
     def forget(self, dataset: str, column: int) -> None:
         """Take back a score."""
-        self._served.get(dataset, {}).pop(column, None)
+        if dataset in self._served:
+            kept = self._served[dataset].items()
+            self._served[dataset] = {known: score for known, score in kept if known != column}
 
     def scores(self, dataset: str) -> Mapping[int, float]:
-        """The scores of a dataset, by column, in the order in which they came."""
-        return self._served.get(dataset, {})
+        """The scores of a dataset, by column, in the order in which they came, as of now."""
+        return self._served.get(dataset, _NOTHING)
+
+    def remember(self, history: Mapping[str, Mapping[str, float]]) -> None:
+        """Take in the scores of past studies, and believe what they say."""
+        self.admit([model for runs in history.values() for model in runs])
+        self._history += [
+            Observed(
+                np.array([self._columns[model] for model in runs], dtype=np.int64),
+                np.array(list(runs.values()), dtype=np.float64),
+            )
+            for runs in history.values()
+        ]
+        self.fit()
 
     def fit(self) -> None:
         """Believe what all scores so far say."""
@@ -189,25 +207,30 @@ class Learner:
 
 def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
     if parameters is None:  # nothing is known: every arm is as good as any other
-        return BlockPrior.of(
-            np.zeros(models), np.ones(models), np.arange(models), lambda row: _unit(models, row)
-        )
+        return BlockPrior.of(np.zeros(models), np.ones(models), np.arange(models), UnitRows(models))
     covariance, strengths = parameters.covariance, parameters.strengths
     return BlockPrior.of(
         parameters.mean,
         np.diag(covariance).copy(),
         np.arange(models),
-        covariance.__getitem__,
+        MatrixRows(covariance),
         parameters.warp,
         strengths.freedom,
         strengths.tail,
     )
 
 
-def _unit(models: int, row: int) -> Vector:
-    unit = np.zeros(models)
-    unit[row] = 1.0
-    return unit
+@dataclass(frozen=True, slots=True)
+class UnitRows:
+    """The rows of the identity."""
+
+    models: int
+
+    def __call__(self, column: int) -> Vector:
+        """One row."""
+        unit = np.zeros(self.models)
+        unit[column] = 1.0
+        return unit
 
 
 def _widened(features: Features | None, models: int) -> Features | None:

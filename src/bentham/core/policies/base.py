@@ -1,5 +1,6 @@
 """What a policy is: it ranks the arms that may be run next, best first."""
 
+from collections.abc import Container
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -28,11 +29,18 @@ class Policy(Protocol):
     def touch(self, block: Block) -> None:
         """A block has changed: whatever was computed from it is stale."""
 
-    def rank(self, state: State) -> list[Option]:
+    def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
         """The first RANKED options, best first; none if nothing may be run.
 
-        Equal values rank by the lowest study, then the lowest model.
+        Equal values rank by the lowest study, then the lowest model. Studies of barred tenants
+        are passed over.
         """
+
+    def rank_study(self, state: State, study: StudyState) -> list[Option]:
+        """The first RANKED options of one study, best first."""
+
+    def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:
+        """What would come first if every study weighed one; None if weights change nothing."""
 
 
 def rank_within(study: StudyState, values: Vector) -> list[Option]:

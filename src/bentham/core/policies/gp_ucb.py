@@ -11,6 +11,8 @@ Our reading: c* is the study's own highest cost, N the studies being served, del
 """
 
 import math
+from collections.abc import Container
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +37,15 @@ class GpUcb:
         self._studies = 0
         self._tournament: Tournament[tuple[float, int]] = Tournament()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # All of it can be computed again, and is once the blocks are touched.
+        return GpUcb().__dict__
+
     def touch(self, block: Block) -> None:
         """The potentials of the block's studies are no longer right."""
         self._stale[block.order] = self._blocks[block.order] = block
 
-    def rank(self, state: State) -> list[Option]:
+    def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
         """The models of the study with the largest potential."""
         if self._studies != len(state.studies):  # the bound's width depends on N
             self._studies = len(state.studies)
@@ -47,11 +53,19 @@ class GpUcb:
         for block in self._stale.values():
             self._enter(block)
         self._stale.clear()
-        best = self._tournament.smallest(1)
-        if not best:
-            return []
-        study = state.by_order[best[0]]
+        for order in self._tournament.ascending():
+            if state.by_order[order].tenant not in barred:
+                return self.rank_study(state, state.by_order[order])
+        return []
+
+    def rank_study(self, state: State, study: StudyState) -> list[Option]:
+        """The study's models by their bounds."""
+        self._studies = len(state.studies)
         return rank_within(study, self._bounds(study))
+
+    def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
+        """Not told: potentials without weights are not kept."""
+        return None
 
     def _enter(self, block: Block) -> None:
         for order in self._entered.get(block.order, set()):

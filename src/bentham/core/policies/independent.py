@@ -1,6 +1,7 @@
 """The paper's two baselines: a study is chosen blindly, then its model by that study's EI."""
 
 import bisect
+from collections.abc import Container
 
 import numpy as np
 
@@ -22,14 +23,21 @@ class RoundRobin:
         """What a study's models are ranked by: its EI."""
         return study.block.study_gains(study)
 
-    def rank(self, state: State) -> list[Option]:
+    def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
         """The next study after the one served last, its models by value."""
-        orders = state.open_orders
+        orders = admitted(state, barred)
         if not orders:
             return []
         turn = bisect.bisect_right(orders, state.cursor) % len(orders)
-        study = state.by_order[orders[turn]]
+        return self.rank_study(state, state.by_order[orders[turn]])
+
+    def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
+        """The study's models by value."""
         return rank_within(study, self.values(study))
+
+    def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
+        """Weights play no part."""
+        return None
 
 
 class RandomStudy:
@@ -47,13 +55,27 @@ class RandomStudy:
     def touch(self, block: Block) -> None:
         """Nothing is remembered."""
 
-    def rank(self, state: State) -> list[Option]:
+    def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
         """A study drawn among those with something left to try, its models by EI."""
-        orders = state.open_orders
+        orders = admitted(state, barred)
         if not orders:
             return []
         # Raw bits, since numpy promises their stream for ever and that of its methods not.
         bits = np.random.PCG64(np.random.SeedSequence([self._seed, state.next_trial]))
         turn = int(bits.random_raw()) % len(orders)
-        study = state.by_order[orders[turn]]
+        return self.rank_study(state, state.by_order[orders[turn]])
+
+    def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
+        """The study's models by EI."""
         return rank_within(study, study.block.study_gains(study))
+
+    def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
+        """Weights play no part."""
+        return None
+
+
+def admitted(state: State, barred: Container[str]) -> list[int]:
+    """The studies with something left to try, but for barred tenants."""
+    if not barred:
+        return state.open_orders
+    return [order for order in state.open_orders if state.by_order[order].tenant not in barred]

@@ -37,8 +37,15 @@ class Joint(HighestRate):
         running = np.flatnonzero(block.status == Status.RUNNING)
         return marginal_gains(block, running) if len(running) else block.totals()
 
+    def unweighted_gains(self, state: State, block: Block) -> Vector:
+        """The same if every study weighed one."""
+        running = np.flatnonzero(block.status == Status.RUNNING)
+        if not len(running):
+            return super().unweighted_gains(state, block)
+        return marginal_gains(block, running, weighted=False)
 
-def marginal_gains(block: Block, running: Integers) -> Vector:
+
+def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Vector:
     """What each arm adds to the running ones, summed over the studies that list it."""
     outlook = block.outlook
     rows = _rows(block, running)
@@ -60,7 +67,8 @@ def marginal_gains(block: Block, running: Integers) -> Vector:
         gains = gaussian_improvement(
             mean[:, study.columns], sigma[:, study.columns], incumbent, outlook.warp
         )
-        totals[study.columns] += study.weight * np.einsum("d,dm->m", weight, gains)
+        counted = study.weight if weighted else 1.0
+        totals[study.columns] += counted * np.einsum("d,dm->m", weight, gains)
     return totals
 
 

@@ -1,0 +1,5 @@
+"""`python -m bentham` is `bentham`."""
+
+from bentham.cli import main
+
+main()

@@ -1,0 +1,127 @@
+"""`bentham log`: the service's event log, for audit and for making its decisions again."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bentham.cli.db import AsJson, Data, Database
+from bentham.cli.files import check_writable
+from bentham.cli.progress import progress_bar
+from bentham.errors import InvalidInput
+from bentham.storage import DEFAULT_FOLDER, Record, open_log
+
+log_app = typer.Typer(help="Read the service's event log.", no_args_is_help=True)
+SHOWN = 5
+
+
+@log_app.command()
+def export(
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write to a file instead of standard output."),
+    ] = None,
+    after: Annotated[int, typer.Option(min=0, metavar="N", help="Only events after this.")] = 0,
+    data: Data = DEFAULT_FOLDER,
+    database: Database = None,
+) -> None:
+    """Write the log as lines of JSON: who did what, when, and every decision.
+
+    The service may run meanwhile. Tokens are not in it, not even their hashes. For example:
+
+    [bold]bentham log export --out log.jsonl && bentham log replay log.jsonl[/]
+    """
+    from bentham.service.audit import export_lines
+
+    if out is not None:
+        check_writable(out, [])
+    log = open_log(database, data, must_exist=True)
+    try:
+        with progress_bar(max(1, log.head() - after)) as bar:
+            bar.describe("exporting")
+            file = sys.stdout if out is None else out.open("w", encoding="utf-8")
+            for line in export_lines(log.read(after=after)):
+                file.write(line + "\n")
+                bar.advance()
+            if out is not None:
+                file.close()
+    finally:
+        log.close()
+
+
+@log_app.command()
+def replay(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="An exported log; without one, the service's own is read."
+        ),
+    ] = None,
+    data: Data = DEFAULT_FOLDER,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make every decision of the log again; exit code 1 if any comes out otherwise.
+
+    On another machine than the one that decided, a tie in the last digit may fall otherwise.
+    """
+    from bentham.service.audit import Difference, read_lines, verify
+    from bentham.service.pool import Pool
+
+    log = None if file is not None else open_log(database, data, must_exist=True)
+    total = 1 if log is None else log.head()
+    pool, differences = Pool(), list[Difference]()
+    with progress_bar(total) as bar:
+        bar.describe("replaying")
+        records: Iterator[Record]
+        records = read_lines(file) if file is not None else log.read() if log else iter(())
+        for difference in verify(records, pool):
+            if difference is not None:
+                differences.append(difference)
+            bar.advance()
+    if log is not None:
+        log.close()
+    if not pool.sequence:
+        raise InvalidInput("the log is empty; there is nothing to replay")
+    decisions = len(pool.trials)
+    if as_json:
+        result: dict[str, Any] = {
+            "events": pool.sequence,
+            "decisions": decisions,
+            "differences": [difference.trial for difference in differences],
+        }
+        print(json.dumps(result))
+    elif not differences:
+        print(f"{decisions:,} decisions made again from {pool.sequence:,} events: identical")
+    else:
+        print(f"{len(differences):,} of {decisions:,} decisions come out otherwise:")
+        for difference in differences[:SHOWN]:
+            was, now = difference.recorded, difference.remade
+            other = "nothing" if now is None else f"{now.study} {now.model} ({now.rate:.6g})"
+            print(
+                f"  event {difference.sequence}, trial {difference.trial}: recorded {was.study} "
+                f"{was.model} ({was.rate:.6g}), now {other}"
+            )
+    raise typer.Exit(1 if differences else 0)
+
+
+@log_app.command()
+def snapshot(data: Data = DEFAULT_FOLDER, database: Database = None) -> None:
+    """Save what the log comes to, so that the next start need not read all of it.
+
+    The service does this by itself now and then; it may run meanwhile.
+    """
+    from bentham.service.recovery import recover, save_snapshot
+
+    log = open_log(database, data, must_exist=True)
+    try:
+        with progress_bar(max(1, log.head())) as bar:
+            bar.describe("reading the log")
+            pool = recover(log, lambda done, _: bar.advance_to(done))
+        size = save_snapshot(log, pool)
+        print(f"saved {pool.sequence:,} events as a snapshot of {size / 2**20:.1f} MiB")
+    finally:
+        log.close()

@@ -1,0 +1,123 @@
+"""`bentham serve`: the live service."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentham.cli.db import Data, Database
+from bentham.core import DEFAULT_ATTEMPTS
+from bentham.errors import InvalidInput
+from bentham.storage import DEFAULT_FOLDER
+
+POLICIES = ("joint", "mdmt")
+ADMIN_TOKEN = "admin.token"
+
+
+def serve(
+    data: Data = DEFAULT_FOLDER,
+    database: Database = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST",
+            help="Where to listen. Put a proxy with TLS in front before it is anything but this "
+            "machine: tokens travel in the clear.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="PORT", help="0 picks a free one.")
+    ] = 8642,
+    lease: Annotated[
+        float, typer.Option(min=0.5, metavar="SECONDS", help="How long a lease holds.")
+    ] = 30.0,
+    heartbeat: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="How often devices renew it.")
+    ] = 10.0,
+    attempts: Annotated[
+        int,
+        typer.Option(
+            min=1, max=100, metavar="N", help="How often an arm is tried when its trials get lost."
+        ),
+    ] = DEFAULT_ATTEMPTS,
+    patience: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="The starvation guard: no study with untried models is passed over by more "
+            "decisions than this. Keep it well above the number of studies; 0: no guard.",
+        ),
+    ] = 10_000,
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"How to decide: {' or '.join(POLICIES)}; fixed at the first start.",
+        ),
+    ] = "joint",
+    rate_limit: Annotated[
+        float,
+        typer.Option(min=0.0, metavar="N", help="Requests a second for each token; 0: no limit."),
+    ] = 2000.0,
+    log_level: Annotated[
+        str, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")
+    ] = "info",
+) -> None:
+    """Serve tenants, studies, devices and trials over HTTP.
+
+    Keeps everything in DIR (SQLite), or in PostgreSQL with --database; several instances on one
+    database take over from each other. The first start writes an admin's token to DIR/admin.token.
+    For example:
+
+    [bold]bentham serve --data /var/lib/bentham[/]
+    """
+    from bentham.http.gate import Bounds
+    from bentham.http.logs import configure_logs
+    from bentham.http.metrics import Metrics
+    from bentham.http.server import serve as run
+    from bentham.service.admin import write_admin_token
+    from bentham.service.engine import Engine, Settings
+    from bentham.service.events import PoolCreated
+    from bentham.service.leases import Terms
+    from bentham.storage import open_log
+
+    if policy not in POLICIES:
+        raise InvalidInput(f"--policy is {policy!r}; choose {' or '.join(POLICIES)}")
+    if heartbeat > lease / 2.0:
+        raise InvalidInput(
+            f"--heartbeat {heartbeat:g} is too long for --lease {lease:g}: at most half of it, so "
+            "that one lost heartbeat does not lose a trial"
+        )
+    configure_logs(log_level)
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    log = open_log(database, data)
+    settings = Settings(
+        PoolCreated(policy, "none", 0, attempts, 1.0),
+        admin=lambda: write_admin_token(data / ADMIN_TOKEN),
+        terms=Terms(lease, heartbeat),
+        patience=patience or None,
+    )
+    metrics = Metrics()
+    engine = Engine(
+        log, settings, observer=metrics, snapshot=lambda: _begin_snapshot(data, database)
+    )
+    raise typer.Exit(run(engine, metrics, host, port, Bounds(requests_per_second=rate_limit)))
+
+
+def _begin_snapshot(data: Path, database: str | None) -> None:
+    """A process of its own reads the log and saves a snapshot; nobody waits for it."""
+    environment = dict(os.environ)
+    if database:  # not as an argument, which everybody on the machine could read
+        environment["BENTHAM_DATABASE"] = database
+    command = [sys.executable, "-m", "bentham", "log", "snapshot", "--data", str(data)]
+    subprocess.Popen(
+        ["nice", "-n", "10", *command] if os.name == "posix" else command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )

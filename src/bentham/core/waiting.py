@@ -1,0 +1,50 @@
+"""How long studies have waited: the longest waiting of each tenant is at hand.
+
+Waiting is counted in decisions. Every study with something left to try waits from when it was
+opened, or when an arm of its was last picked.
+"""
+
+from collections.abc import Container
+
+from bentham.core.blocks import StudyState
+
+
+class Waiting:
+    """Open studies, tenant by tenant, the longest waiting first."""
+
+    def __init__(self) -> None:
+        # By tenant, then by the study's order: which decision was next when it last was served.
+        # A dict keeps what was entered first in front, so nobody is ever sought.
+        self._since: dict[str, dict[int, int]] = {}
+        self._count = 0
+
+    def served(self, study: StudyState, decision: int) -> None:
+        """The study was opened or served just now; `decision` is the next one's number."""
+        if study.open_arms:
+            self.drop(study)
+            self._since.setdefault(study.tenant, {})[study.order] = decision
+            self._count += 1
+
+    def drop(self, study: StudyState) -> None:
+        """The study has nothing left to try, for now or for good."""
+        waiting = self._since.get(study.tenant, {})
+        if waiting.pop(study.order, None) is not None:
+            self._count -= 1
+            if not waiting:
+                del self._since[study.tenant]
+
+    def starved(self, decision: int, patience: int, barred: Container[str] = ()) -> int | None:
+        """The order of a study that must be served now, so that none waits for too long.
+
+        Up to all the open studies may have to be served one after the other, so the guard begins
+        that many decisions before patience runs out. Then nobody is passed over more often than
+        `patience` says, unless more studies are open than that: these then simply take turns.
+        """
+        oldest: tuple[int, int] | None = None
+        for tenant, waiting in self._since.items():
+            if tenant not in barred:
+                order, since = next(iter(waiting.items()))
+                oldest = (since, order) if oldest is None else min(oldest, (since, order))
+        if oldest is None or decision - oldest[0] < max(0, patience - self._count):
+            return None
+        return oldest[1]

@@ -1,0 +1,53 @@
+"""Answers and problems as HTTP has them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from bentham.service.refusals import Refusal
+
+PROBLEM = "application/problem+json"
+
+
+def encoded(body: Any) -> bytes:
+    """JSON; a number that is none would be an error of ours."""
+    return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+
+
+def answered(body: Any, status: int = 200) -> Response:
+    """Plain data as a JSON answer."""
+    return Response(encoded(body), status, media_type="application/json")
+
+
+def problem(
+    status: int,
+    title: str,
+    detail: str,
+    request: str = "",
+    errors: tuple[str, ...] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """RFC 9457: what is wrong, and what to do."""
+    body = {
+        "type": "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "request": request,
+        "errors": list(errors),
+    }
+    return Response(encoded(body), status, dict(headers or {}), media_type=PROBLEM)
+
+
+def refused(refusal: Refusal, request: str) -> Response:
+    """A refusal as a problem."""
+    headers = {}
+    if refusal.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if refusal.retry_after is not None:
+        headers["Retry-After"] = str(max(1, round(refusal.retry_after)))
+    # A name in the text may hold anything that can be typed into an address.
+    detail = str(refusal).encode("utf-8", "replace").decode()
+    return problem(refusal.status, refusal.title, detail, request, refusal.errors, headers)

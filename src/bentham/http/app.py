@@ -1,0 +1,119 @@
+"""The app: routes, problems and the gate around the engine."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from bentham import __version__
+from bentham.http import routes_admin, routes_devices, routes_studies, stream
+from bentham.http.answers import answered, problem, refused
+from bentham.http.context import Context, context_of, request_id
+from bentham.http.documents import describe
+from bentham.http.gate import Bounds, Gate
+from bentham.http.metrics import Metrics
+from bentham.service.engine import Engine
+from bentham.service.refusals import Refusal
+
+logger = structlog.get_logger("bentham.http")
+MOST_ERRORS = 20
+
+
+def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -> FastAPI:
+    """An app around an engine, which lives as long as the app does."""
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        engine.start()
+        yield
+        await engine.stop()
+
+    app = FastAPI(
+        title="Bentham",
+        version=__version__,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        redirect_slashes=False,
+    )
+    app.state.context = Context(engine, metrics)
+    for module in (routes_admin, routes_studies, routes_devices, stream):
+        app.include_router(module.router)
+    app.add_api_route("/healthz", healthz, include_in_schema=False)
+    app.add_api_route("/readyz", readyz, include_in_schema=False)
+    app.add_api_route("/metrics", show_metrics, include_in_schema=False)
+    app.add_exception_handler(Refusal, _on_refusal)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_error)
+    app.add_middleware(Gate, bounds=bounds or Bounds(), metrics=metrics)
+    describe(app)
+    return app
+
+
+async def healthz() -> Response:
+    """The process lives."""
+    return answered({"status": "alive"})
+
+
+async def readyz(request: Request) -> Response:
+    """Whether this instance serves."""
+    engine = context_of(request).engine
+    done, total = engine.progress
+    body = {"status": engine.phase, "replayed": done, "events": total}
+    return answered(body, 200 if engine.ready else 503)
+
+
+async def show_metrics(request: Request) -> Response:
+    """What Prometheus reads."""
+    context = context_of(request)
+    page = context.metrics.page(context.engine, context.estimates)
+    return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return refused(error, request_id(request))
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = []
+    for each in error.errors()[:MOST_ERRORS]:
+        # Never the value itself, which need not even be JSON.
+        place = ".".join(str(part)[:100] for part in each["loc"])
+        errors.append(f"{place}: {each['msg']}".encode("utf-8", "replace").decode())
+    return problem(
+        422,
+        "Invalid",
+        "the request cannot be used as it is; see errors, and the API at /v1/openapi.json",
+        request_id(request),
+        tuple(errors),
+    )
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    texts = {
+        404: "there is nothing at this address; see /v1/openapi.json",
+        405: "this address does not take that method; see /v1/openapi.json",
+    }
+    detail = texts.get(error.status_code, str(error.detail))
+    title = "Not found" if error.status_code == 404 else "Bad request"
+    headers = error.headers or {}
+    return problem(error.status_code, title, detail, request_id(request), headers=headers)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    logger.error("an error of ours", request=request_id(request), exc_info=error)
+    return problem(
+        500,
+        "An error of ours",
+        "this should not happen; the server's log has the details under this request's id",
+        request_id(request),
+    )

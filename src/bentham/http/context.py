@@ -1,0 +1,87 @@
+"""What a handler works with: the desk, and the little that it must know of a request."""
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bentham.http.answers import answered
+from bentham.http.metrics import Metrics
+from bentham.service.commands import Command
+from bentham.service.desk import Desk, scoped_key
+from bentham.service.engine import Engine
+from bentham.service.estimates import Estimates
+from bentham.service.pool import Pool
+from bentham.service.refusals import Invalid, Unauthenticated
+from bentham.service.scope import Caller
+from bentham.service.views import View
+
+Result = TypeVar("Result")
+_KEY = re.compile(r"[\x20-\x7e]{1,200}")
+
+
+class Context:
+    """What all handlers share; it lives in `app.state`."""
+
+    def __init__(self, engine: Engine, metrics: Metrics):
+        self.engine = engine
+        self.metrics = metrics
+        self.desk = Desk(engine)
+        self.estimates = Estimates()
+        self.listeners = 0
+
+
+def context_of(request: Request) -> Context:
+    """The context of the app that serves the request."""
+    context: Context = request.app.state.context
+    return context
+
+
+def token_of(request: Request) -> str:
+    """The bearer token of a request."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthenticated("send a token: Authorization: Bearer bth_...")
+    return token.strip()
+
+
+def request_id(request: Request) -> str:
+    """The id that the request goes by in logs."""
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+async def key_of(request: Request, token: str) -> str:
+    """The idempotency key as it is kept, empty if there is none."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return ""
+    if not _KEY.fullmatch(key):
+        raise Invalid("an Idempotency-Key has 1 to 200 printable ASCII characters")
+    route = f"{request.method} {request.url.path}"
+    return scoped_key(token, route, key, await request.body())
+
+
+async def look(
+    request: Request, at: Callable[[Pool, Caller, float], Result], *roles: str
+) -> Result:
+    """What a caller of these roles sees."""
+    return await context_of(request).desk.read(token_of(request), at, *roles)
+
+
+async def change(
+    request: Request,
+    command: Callable[[Caller], Command],
+    *roles: str,
+    status: int = 200,
+    more: View | None = None,
+    otherwise: Callable[[Pool, Caller, float], View] | None = None,
+) -> Response:
+    """Have a command carried out; `more` is added to what is answered."""
+    token = token_of(request)
+    key = await key_of(request, token) if request.method == "POST" else ""
+    view = await context_of(request).desk.write(
+        token, command, *roles, request=request_id(request), key=key, otherwise=otherwise
+    )
+    return answered({**(view or {}), **(more or {})}, status)

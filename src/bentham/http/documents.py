@@ -1,0 +1,75 @@
+"""What the OpenAPI document says beyond what the handlers say themselves."""
+
+from typing import Any, Generic, TypeVar
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+
+from bentham import __version__, wire
+
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    """Some of many; `next`, unless null, is what to pass as `after` for more."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+def _problem(description: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": description, "content": {"application/problem+json": {"schema": schema}}}
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: _problem("The request cannot be read."),
+    401: _problem("No token, or one that is unknown, expired or revoked."),
+    403: _problem("The token's role does not allow this."),
+    404: _problem("There is no such thing, or none of yours."),
+    408: _problem("The body did not arrive in time."),
+    409: _problem("It does not fit the state of things; nothing was changed."),
+    413: _problem("The body is too large."),
+    422: _problem("A value cannot be used; nothing was changed."),
+    429: _problem("Too many requests; wait for Retry-After seconds."),
+    503: _problem("Not now; try again after Retry-After seconds with the same Idempotency-Key."),
+}
+
+DESCRIPTION = """Shares a pool of devices among many model-selection studies.
+
+Send `Authorization: Bearer TOKEN`. A POST may carry an `Idempotency-Key`: a repeat with the same
+key gets the same answer and changes nothing. Times are seconds since 1970 (UTC)."""
+
+
+def describe(app: FastAPI) -> None:
+    """Let the app tell of tokens, keys and problems, too."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = get_openapi(
+                title="Bentham", version=__version__, description=DESCRIPTION, routes=app.routes
+            )
+            components = document.setdefault("components", {})
+            components.setdefault("schemas", {})["Problem"] = wire.Problem.model_json_schema()
+            components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    if path.startswith("/v1"):
+                        operation["security"] = [{"token": []}]
+                    if method == "post":
+                        operation.setdefault("parameters", []).append(_KEY)
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Names this request; a repeat with the same key gets the same answer.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"},
+    "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
+}

@@ -1,0 +1,175 @@
+"""The gate that every request passes: an id, limits of size, time and rate, a line in the log.
+
+Plain ASGI, since every request pays for it.
+"""
+
+import asyncio
+import re
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import structlog
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bentham.http.answers import problem
+from bentham.http.metrics import Metrics
+
+logger = structlog.get_logger("bentham.http")
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_TOKEN_ID = re.compile(rb"[Bb]earer +bth_([0-9a-f]{12})_")
+# What devices say all the time is only logged when it goes wrong.
+_BUSY = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
+REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a request may be at most; a rate of 0 is no limit."""
+
+    body_bytes: int = 2 * 2**20
+    history_bytes: int = 32 * 2**20
+    body_seconds: float = 30.0
+    requests_per_second: float = 2000.0
+
+
+class Gate:
+    """Middleware around the whole app."""
+
+    def __init__(self, app: ASGIApp, bounds: Bounds, metrics: Metrics):
+        self._app, self._bounds, self._metrics = app, bounds, metrics
+        self._rates = Rates(bounds.requests_per_second)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or send it away."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"")
+        name = given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = name
+        status = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-request-id", name.encode()),
+                    (b"x-content-type-options", b"nosniff"),
+                    (b"cache-control", b"no-store"),
+                ]
+            await send(message)
+
+        refusal = self._refusal(scope, headers, name)
+        try:
+            if refusal is not None:
+                await refusal(scope, receive, sending)
+            else:
+                await self._app(scope, self._bounded(scope, receive, name, sending), sending)
+        except _SentAway:
+            pass
+        finally:
+            self._note(scope, status, time.perf_counter() - began, name)
+
+    def _refusal(self, scope: Scope, headers: dict[bytes, bytes], name: str) -> Response | None:
+        token = _TOKEN_ID.match(headers.get(b"authorization", b""))
+        client = scope.get("client") or ("", 0)
+        if not self._rates.admit(token.group(1) if token else client[0].encode()):
+            return problem(
+                429,
+                "Too many requests",
+                f"more than {self._bounds.requests_per_second:g} requests a second; slow down",
+                name,
+                headers={"Retry-After": "1"},
+            )
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length[:20]) > self._most(scope):
+            return self._too_large(scope, name)
+        return None
+
+    def _most(self, scope: Scope) -> int:
+        history = scope["path"] == "/v1/history"
+        return self._bounds.history_bytes if history else self._bounds.body_bytes
+
+    def _too_large(self, scope: Scope, name: str) -> Response:
+        return problem(
+            413,
+            "Too large",
+            f"the body has more than {self._most(scope):,} bytes; send less",
+            name,
+            headers={"Connection": "close"},
+        )
+
+    def _bounded(self, scope: Scope, receive: Receive, name: str, send: Send) -> Receive:
+        """What is received, up to the limits of size and time."""
+        left = self._most(scope)
+        until = time.monotonic() + self._bounds.body_seconds
+        whole = False
+
+        async def receiving() -> Message:
+            nonlocal left, whole
+            if whole:  # the wait for a client that hangs up may be as long as it likes
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
+            except TimeoutError:
+                slow = problem(
+                    408, "Too slow", "the body did not arrive in time; send it again", name,
+                    headers={"Connection": "close"},
+                )  # fmt: skip
+                await slow(scope, receive, send)
+                raise _SentAway from None
+            if message["type"] == "http.request":
+                left -= len(message.get("body", b""))
+                whole = not message.get("more_body", False)
+                if left < 0:
+                    await self._too_large(scope, name)(scope, receive, send)
+                    raise _SentAway
+            return message
+
+        return receiving
+
+    def _note(self, scope: Scope, status: int, seconds: float, name: str) -> None:
+        route = getattr(scope.get("route"), "path", "unknown")
+        self._metrics.answered(scope["method"][:8], route, status, seconds)
+        write = logger.debug if status < 400 and _BUSY.search(scope["path"]) else logger.info
+        write(
+            "request",
+            request=name,
+            method=scope["method"],
+            path=scope["path"][:200],
+            status=status,
+            milliseconds=round(1e3 * seconds, 2),
+        )
+
+
+class _SentAway(Exception):
+    """The client has its answer; what the app would say is of no interest."""
+
+
+class Rates:
+    """A token bucket for each caller, the latest callers remembered."""
+
+    def __init__(self, per_second: float):
+        self._rate = per_second
+        self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
+
+    def admit(self, caller: bytes) -> bool:
+        """Whether one more request of the caller is all right now."""
+        if not self._rate:
+            return True
+        now = time.monotonic()
+        most = 2.0 * self._rate
+        level, since = self._buckets.pop(caller, (most, now))
+        level = min(most, level + (now - since) * self._rate)
+        admitted = level >= 1.0
+        self._buckets[caller] = (level - 1.0 if admitted else level, now)
+        if len(self._buckets) > REMEMBERED:
+            self._buckets.popitem(last=False)
+        return admitted

@@ -1,0 +1,86 @@
+"""What Prometheus is told. Each app has a registry of its own, so that none counts for another."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from bentham.service.engine import Engine
+from bentham.service.estimates import Estimates
+
+_DECISION = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+_COMMIT = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+_REQUEST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
+
+
+class Metrics:
+    """Counts what the engine does (it is its observer), and what HTTP does."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self._decisions = Histogram(
+            "bentham_decision_seconds", "Time to decide what to run.",
+            buckets=_DECISION, registry=registry,
+        )  # fmt: skip
+        self._commits = Histogram(
+            "bentham_commit_seconds", "Time to commit a batch of events.",
+            buckets=_COMMIT, registry=registry,
+        )  # fmt: skip
+        self._events = Counter("bentham_events", "Events committed to the log.", registry=registry)
+        self._ended = Counter(
+            "bentham_trials_ended", "Trials that ended.", ["outcome"], registry=registry
+        )
+        self._requests = Histogram(
+            "bentham_request_seconds", "Time to answer a request.", ["method", "route", "status"],
+            buckets=_REQUEST, registry=registry,
+        )  # fmt: skip
+        names = {
+            "bentham_leases_lost": "Trials lost since the log began.",
+            "bentham_event_log_lag": "Events applied and not committed yet.",
+            "bentham_event_log_head": "Events in the log.",
+            "bentham_regret_estimate": "Mean shortfall of open studies, as far as is believed.",
+            "bentham_devices": "Devices registered.",
+            "bentham_devices_busy": "Devices that run a trial.",
+            "bentham_device_utilisation": "Busy devices over all devices.",
+            "bentham_studies_open": "Studies being served.",
+            "bentham_ready": "Whether this instance serves (1) or not (0).",
+        }
+        self._gauges = {name: Gauge(name, text, registry=registry) for name, text in names.items()}
+
+    # -- the engine's observer
+
+    def decided(self, seconds: float) -> None:
+        """A decision was made."""
+        self._decisions.observe(seconds)
+
+    def committed(self, events: int, seconds: float) -> None:
+        """Events were committed."""
+        self._events.inc(events)
+        self._commits.observe(seconds)
+
+    def trial_ended(self, kind: str) -> None:
+        """A trial ended."""
+        self._ended.labels(kind.removeprefix("trial-")).inc()
+
+    # -- HTTP
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request was answered."""
+        self._requests.labels(method, route, str(status)).observe(seconds)
+
+    def page(self, engine: Engine, estimates: Estimates) -> bytes:
+        """What Prometheus reads. While requests wait for a commit, what waits is counted, too."""
+        pool, set_to = engine.ledger.pool, self._set
+        devices, busy = len(pool.devices), len(pool.running)
+        served = [study for study in pool.studies.values() if study.served]
+        gaps = [estimates.of_study(pool, study) for study in served]
+        set_to("bentham_leases_lost", pool.leases_lost)
+        set_to("bentham_event_log_lag", engine.lag)
+        set_to("bentham_event_log_head", pool.sequence - engine.lag)
+        set_to("bentham_regret_estimate", sum(gaps) / len(gaps) if gaps else 0.0)
+        set_to("bentham_devices", devices)
+        set_to("bentham_devices_busy", busy)
+        set_to("bentham_device_utilisation", busy / devices if devices else 0.0)
+        set_to("bentham_studies_open", len(served))
+        set_to("bentham_ready", 1.0 if engine.ready else 0.0)
+        return generate_latest(self._registry)
+
+    def _set(self, name: str, value: float) -> None:
+        self._gauges[name].set(value)

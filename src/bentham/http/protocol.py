@@ -1,0 +1,65 @@
+"""HTTP as uvicorn speaks it, and without patience for whoever never gets to the point."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEADER_SECONDS = 10.0
+HEADER_BYTES = 64 * 2**10
+
+
+class ImpatientProtocol(HttpToolsProtocol):
+    """Closes connections whose headers take too long or are too large.
+
+    Between requests a connection may be silent for as long as uvicorn's keep-alive allows.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _header_bytes = 0
+    _in_header = True
+
+    def connection_made(self, transport: Any) -> None:
+        """The first request has to begin at once."""
+        super().connection_made(transport)
+        self._expect_header()
+
+    def data_received(self, data: bytes) -> None:
+        """Count what comes before the headers are whole."""
+        if self._in_header:
+            if self._timer is None:
+                self._expect_header()
+            self._header_bytes += len(data)
+            # A body may come in the same piece as the headers that announce it: be generous once.
+            if self._header_bytes - len(data) > HEADER_BYTES:
+                self.transport.close()
+                return
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        """The request has begun."""
+        self._in_header = False
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The next bytes are the next request's headers."""
+        self._in_header, self._header_bytes = True, 0
+        super().on_message_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing to wait for."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _expect_header(self) -> None:
+        self._timer = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,116 @@
+"""Devices: register, lease, leave; and the reports of their trials."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from bentham import wire
+from bentham.http.answers import answered
+from bentham.http.context import change, context_of, key_of, look, request_id, token_of
+from bentham.http.documents import PROBLEMS, Page
+from bentham.service import commands
+from bentham.service.ledger import Ledger
+from bentham.service.pool import Pool
+from bentham.service.scope import Caller, Scope, require
+from bentham.service.views import View, device_view, trial_view
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS)
+RUNNERS = ("device", "admin")
+
+
+@router.post("/devices", status_code=201, response_model=wire.Device, tags=["devices"])
+async def register_device(request: Request, asked: wire.DeviceCreate) -> Response:
+    """Register a device. One that registers again begins anew: the trial that it ran is lost."""
+    return await change(
+        request, lambda caller: commands.register_device(caller, asked), *RUNNERS, status=201
+    )
+
+
+@router.get("/devices", response_model=Page[wire.Device], tags=["devices"])
+async def list_devices(request: Request) -> Response:
+    """All devices for an admin; a device's token sees those that it registered."""
+    leases = context_of(request).engine.ledger.leases
+
+    def at(pool: Pool, caller: Caller, now: float) -> list[View]:  # noqa: ARG001
+        devices = Scope(pool, caller).devices()
+        return [device_view(device, leases.seen(device.name)) for device in devices]
+
+    return answered({"items": await look(request, at, *RUNNERS), "next": None})
+
+
+@router.get("/devices/{device}", response_model=wire.Device, tags=["devices"])
+async def show_device(request: Request, device: str) -> Response:
+    """One device: what it runs, when it was heard of last."""
+    leases = context_of(request).engine.ledger.leases
+
+    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
+        return device_view(Scope(pool, caller).device(device), leases.seen(device))
+
+    return answered(await look(request, at, *RUNNERS))
+
+
+@router.post("/devices/{device}/leave", response_model=wire.Device, tags=["devices"])
+async def leave_device(request: Request, device: str) -> Response:
+    """Let a device go; the trial that it runs is lost."""
+    return await change(request, lambda caller: commands.leave_device(caller, device), *RUNNERS)
+
+
+@router.post(
+    "/devices/{device}/lease",
+    response_model=wire.Lease,
+    responses={204: {"description": "Nothing may be run now; ask again."}},
+    tags=["devices"],
+)
+async def lease(request: Request, device: str, asked: wire.LeaseRequest) -> Response:
+    """Ask what to run on an idle device: one trial, under a lease with a fence."""
+    token = token_of(request)
+    key = await key_of(request, token)
+    desk = context_of(request).desk
+    view = await desk.lease(token, device, asked.wait, request_id(request), key)
+    return Response(status_code=204) if view is None else answered(view)
+
+
+@router.post("/trials/{trial}/heartbeat", response_model=wire.Renewal, tags=["trials"])
+async def heartbeat(request: Request, trial: str, asked: wire.Heartbeat) -> Response:
+    """Say that a trial still runs: its lease is renewed. 409 if it has ended, however it did."""
+
+    def carry_out(ledger: Ledger, caller: Caller) -> View:
+        require(caller, *RUNNERS)
+        running = commands.held(ledger.pool, caller, trial, asked.fence)
+        ledger.renew(running.id, running.device)
+        terms = ledger.leases.terms
+        return {
+            "trial": running.id,
+            "lease_seconds": terms.lease_seconds,
+            "heartbeat_seconds": terms.heartbeat_seconds,
+        }
+
+    return answered(await context_of(request).engine.ask(token_of(request), carry_out))
+
+
+@router.post("/trials/{trial}/complete", response_model=wire.Trial, tags=["trials"])
+async def complete_trial(request: Request, trial: str, asked: wire.Complete) -> Response:
+    """Report a trial's score. Repeated, it is answered again; late, it is a 409."""
+
+    def again(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
+        return trial_view(Scope(pool, caller).trial(trial))
+
+    return await change(
+        request,
+        lambda caller: commands.complete_trial(caller, trial, asked),
+        *RUNNERS,
+        otherwise=again,
+    )
+
+
+@router.post("/trials/{trial}/fail", response_model=wire.Trial, tags=["trials"])
+async def fail_trial(request: Request, trial: str, asked: wire.Fail) -> Response:
+    """Report that a trial ended without a score; unless final, its arm may be tried again."""
+    return await change(request, lambda caller: commands.fail_trial(caller, trial, asked), *RUNNERS)
+
+
+@router.post("/trials/{trial}/release", response_model=wire.Trial, tags=["trials"])
+async def release_trial(request: Request, trial: str, asked: wire.Release) -> Response:
+    """Give a trial back untried; that does not count as an attempt."""
+    return await change(
+        request, lambda caller: commands.release_trial(caller, trial, asked), *RUNNERS
+    )

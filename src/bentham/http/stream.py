@@ -1,0 +1,84 @@
+"""The live stream of events (server-sent events), each caller's own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response, StreamingResponse
+
+from bentham.http.answers import encoded
+from bentham.http.context import Context, context_of, look
+from bentham.http.documents import PROBLEMS
+from bentham.service.answers import answer
+from bentham.service.feeds import Happening, Subscription
+from bentham.service.refusals import Invalid, Refusal, TooMany
+from bentham.service.views import token_view
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS)
+ALIVE_SECONDS = 15.0
+MOST_LISTENERS = 1000
+_EXAMPLE = 'id: 7\nevent: trial-completed\ndata: {"id": "t_...", "state": "complete"}\n\n'
+
+
+@router.get(
+    "/events",
+    tags=["events"],
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"example": _EXAMPLE}}}},
+)
+async def stream_events(request: Request) -> Response:
+    """What happens, as it happens: everything for an admin, a tenant's own for a tenant.
+
+    `Last-Event-ID` goes on from there. An event `reset` means that some were missed: read anew.
+    """
+    tenant = await look(request, lambda _, caller, __: caller.tenant, "admin", "tenant")
+    context = context_of(request)
+    text = request.headers.get("last-event-id")
+    if text is not None and not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Invalid("Last-Event-ID is the id of an event of this stream")
+    last = None if text is None else int(text)
+    if context.listeners >= MOST_LISTENERS:
+        raise TooMany(f"{MOST_LISTENERS} streams are open, the most that are served", (), 10.0)
+    subscription, missed = context.engine.feeds.subscribe(tenant, last)
+    return StreamingResponse(
+        _lines(context, tenant, subscription, missed), media_type="text/event-stream"
+    )
+
+
+async def _lines(
+    context: Context,
+    tenant: str | None,
+    subscription: Subscription,
+    missed: list[Happening] | None,
+) -> AsyncIterator[bytes]:
+    context.listeners += 1
+    try:
+        yield b": hello\n\n" if missed is not None else b"event: reset\ndata: {}\n\n"
+        for each in missed or ():
+            yield _line(context, each)
+        while not subscription.cut:
+            try:
+                happening = await asyncio.wait_for(subscription.queue.get(), ALIVE_SECONDS)
+            except TimeoutError:
+                yield b": alive\n\n"
+                continue
+            if happening is None:
+                break
+            yield _line(context, happening)
+    finally:
+        context.listeners -= 1
+        context.engine.feeds.unsubscribe(tenant, subscription)
+
+
+def _line(context: Context, happening: Happening) -> bytes:
+    ledger = context.engine.ledger
+    number, kind, subject, time = happening
+    try:
+        if kind == "token-issued":
+            view = token_view(ledger.pool.tokens[subject])
+        else:
+            view = answer(ledger.pool, ledger.leases, ledger.now(), kind, subject)
+    except (Refusal, KeyError, ValueError):  # gone since, or nothing that has a view
+        view = {"name": subject}
+    body = encoded({"time": time, **view})
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), body)

@@ -1,0 +1,55 @@
+"""What a request is answered with once its event is committed, or when it is repeated.
+
+The answer is made from the kind and the subject of the event that came of the request, so that a
+repeat, after a restart even, finds the same answer: exactly the same for leases and reports.
+"""
+
+from bentham.service.leases import Leases
+from bentham.service.pool import Pool
+from bentham.service.refusals import Conflicting
+from bentham.service.views import (
+    View,
+    device_view,
+    lease_view,
+    study_view,
+    tenant_view,
+    token_view,
+    trial_view,
+)
+
+
+def answer(pool: Pool, leases: Leases, now: float, kind: str, subject: str) -> View:
+    """The answer to the request that became this event."""
+    what = kind.partition("-")[0]
+    if kind == "trial-leased":
+        terms = leases.terms
+        return lease_view(pool.trials[subject], terms.lease_seconds, terms.heartbeat_seconds)
+    if what == "trial":
+        return trial_view(pool.trials[subject])
+    if what == "study":
+        return study_view(pool.studies[subject])
+    if what == "tenant":
+        return tenant_view(pool.tenants[subject], now)
+    if kind == "history-imported":
+        return history_view(pool, int(subject))
+    if kind == "token-issued":
+        raise Conflicting(
+            f"the token {subject} was issued for this Idempotency-Key, and its secret is shown "
+            "only once; if it was lost, revoke that token and issue another one"
+        )
+    if what == "token":
+        return token_view(pool.tokens[subject])
+    device = pool.devices.get(subject) or pool.departed.get(subject)
+    if device is None:
+        raise Conflicting(f"device {subject!r} has left since; register it again")
+    return device_view(device, leases.seen(subject))
+
+
+def history_view(pool: Pool, place: int) -> View:
+    """What an import held."""
+    history = pool.history[place]
+    return {
+        "studies": len(history),
+        "models": len({model for runs in history.values() for model in runs}),
+        "runs": sum(len(runs) for runs in history.values()),
+    }

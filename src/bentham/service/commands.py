@@ -1,0 +1,322 @@
+"""What somebody asks for, turned into events, or refused before anything changes.
+
+A command reads the pool and returns events; it never changes anything itself. The last event is
+the one that the answer is about.
+"""
+
+import secrets
+from collections.abc import Callable
+
+from bentham import wire
+from bentham.errors import InvalidTable
+from bentham.service import events as happened
+from bentham.service.entities import Device, Study, Tenant, Trial
+from bentham.service.pool import Pool, dataset_key
+from bentham.service.refusals import Conflicting, Invalid, Missing
+from bentham.service.scope import Caller, Scope
+from bentham.service.tokens import hash_of
+from bentham.tables import read_history
+
+Events = list[happened.Event]
+# Reads the pool at a time, and says what is to happen; nothing if there is nothing to do.
+Command = Callable[[Pool, float], Events]
+
+MOST_TENANTS, MOST_TOKENS, MOST_STUDIES, MOST_DEVICES = 100_000, 1_000_000, 1_000_000, 100_000
+
+
+def new_id(letter: str) -> str:
+    """An id that says nothing of how many there are."""
+    return f"{letter}_{secrets.token_hex(8)}"
+
+
+# -- tenants and tokens
+
+
+def create_tenant(asked: wire.TenantCreate) -> Command:
+    """A new tenant."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        if asked.name in pool.tenants:
+            raise Conflicting(f"there is a tenant {asked.name!r} already; pick another name")
+        if len(pool.tenants) >= MOST_TENANTS:
+            raise Conflicting(f"there are {MOST_TENANTS:,} tenants, the most that are possible")
+        limits = asked.limits.model_dump()
+        return [happened.TenantCreated(asked.name, asked.weight, limits)]
+
+    return command
+
+
+def change_tenant(caller: Caller, name: str, asked: wire.TenantChange) -> Command:
+    """Another weight, other limits."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        tenant = Scope(pool, caller).tenant(name)
+        weight = tenant.weight if asked.weight is None else asked.weight
+        limits = tenant.limits if asked.limits is None else asked.limits.model_dump()
+        return [happened.TenantChanged(tenant.name, weight, limits)]
+
+    return command
+
+
+def issue_token(asked: wire.TokenCreate, name: str, secret: str) -> Command:
+    """A new token, of which the pool learns the hash."""
+
+    def command(pool: Pool, now: float) -> Events:
+        if (asked.role == "tenant") != (asked.tenant is not None):
+            raise Invalid("a token of role 'tenant' names its tenant, and no other does")
+        if asked.tenant is not None and asked.tenant not in pool.tenants:
+            raise Missing(f"there is no tenant {asked.tenant!r}")
+        if len(pool.tokens) >= MOST_TOKENS:
+            raise Conflicting(f"{MOST_TOKENS:,} tokens were issued, the most that are possible")
+        expires = None if asked.expires_in is None else now + asked.expires_in
+        return [
+            happened.TokenIssued(
+                name, asked.role, asked.tenant, asked.label, hash_of(secret), expires
+            )
+        ]
+
+    return command
+
+
+def revoke_token(caller: Caller, name: str) -> Command:
+    """A token is good no longer; its devices lose their trials and leave."""
+
+    def command(pool: Pool, now: float) -> Events:
+        token = Scope(pool, caller).token(name)
+        if token.revoked is not None:
+            return []
+        others = [
+            other
+            for other in pool.tokens.values()
+            if other.role == "admin" and other.id != token.id and other.good(now)
+        ]
+        if token.role == "admin" and token.good(now) and not others:
+            raise Conflicting(
+                "this is the last good token of role 'admin'; issue another one first"
+            )
+        gone: Events = []
+        for device in pool.devices.values():
+            if device.token == token.id:
+                gone += leaving(device, "its token was revoked")
+        return [*gone, happened.TokenRevoked(token.id)]
+
+    return command
+
+
+# -- studies
+
+
+def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
+    """A new study of the caller's tenant, or of the one that an admin names."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        tenant = _tenant_for(pool, caller, asked.tenant)
+        if asked.name in tenant.studies:
+            raise Conflicting(f"there is a study {asked.name!r} already; pick another name")
+        if len(pool.studies) >= MOST_STUDIES:
+            raise Conflicting("there are as many studies as are possible; ask the operator")
+        if isinstance(asked.models, dict):
+            models = dict(asked.models)
+        else:
+            models = dict.fromkeys(asked.models)
+            if len(models) != len(asked.models):
+                raise Invalid("a model is listed twice; list each once")
+        dataset = asked.dataset or asked.name
+        _refuse_other_costs(pool, tenant, dataset, models)
+        return [
+            happened.StudyCreated(
+                new_id("s"),
+                tenant.name,
+                asked.name,
+                dataset,
+                asked.metric,
+                models,
+                asked.weight,
+                asked.floor,
+                asked.rows,
+                asked.columns,
+                asked.stop.model_dump(exclude_none=True),
+            )
+        ]
+
+    return command
+
+
+def _tenant_for(pool: Pool, caller: Caller, named: str | None) -> Tenant:
+    if caller.role == "tenant":
+        if named not in (None, caller.tenant):
+            raise Missing(f"there is no tenant {named!r}")
+        return Scope(pool, caller).tenant(caller.tenant or "")
+    if named is None:
+        raise Invalid("say for which tenant the study is, by the field tenant")
+    return Scope(pool, caller).tenant(named)
+
+
+def _refuse_other_costs(
+    pool: Pool, tenant: Tenant, dataset: str, models: dict[str, float | None]
+) -> None:
+    """One arm has one cost, also among studies that may be resumed."""
+    shared = pool.datasets.get(dataset_key(tenant.name, dataset))
+    for other in shared.studies if shared else ():
+        for model, cost in models.items() if other.state != "closed" else ():
+            said = other.models.get(model)
+            if cost is not None and said is not None and said != cost:
+                raise Invalid(
+                    f"study {other.name!r} says that model {model!r} costs {said:g} on dataset "
+                    f"{dataset!r}, and this one {cost:g}; one arm has one cost: make them agree"
+                )
+
+
+def pause_study(caller: Caller, name: str) -> Command:
+    """No new trials until it is resumed."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        study = _not_closed(Scope(pool, caller).study(name))
+        return [] if study.state == "paused" else [happened.StudyPaused(study.id)]
+
+    return command
+
+
+def resume_study(caller: Caller, name: str) -> Command:
+    """A paused study goes on."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        study = _not_closed(Scope(pool, caller).study(name))
+        return [] if study.state == "open" else [happened.StudyResumed(study.id)]
+
+    return command
+
+
+def close_study(caller: Caller, name: str) -> Command:
+    """A study is over, for good."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        study = Scope(pool, caller).study(name)
+        if study.state == "closed":
+            return []
+        return [happened.StudyClosed(study.id, "closed by request")]
+
+    return command
+
+
+def _not_closed(study: Study) -> Study:
+    if study.state == "closed":
+        raise Conflicting(f"the study is closed ({study.reason}); create another one")
+    return study
+
+
+# -- devices
+
+
+def register_device(caller: Caller, asked: wire.DeviceCreate) -> Command:
+    """A device joins; one that joins again begins anew."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        known = pool.devices.get(asked.name)
+        if known is not None and known.token != caller.token and caller.role != "admin":
+            raise Conflicting(f"the device name {asked.name!r} is taken; pick another")
+        if known is None and len(pool.devices) >= MOST_DEVICES:
+            raise Conflicting(f"there are {MOST_DEVICES:,} devices, the most that are possible")
+        gone = [] if known is None else leaving(known, "the device registered again")
+        return [*gone, happened.DeviceRegistered(asked.name, asked.kind, caller.token)]
+
+    return command
+
+
+def leave_device(caller: Caller, name: str) -> Command:
+    """A device leaves; the trial that it runs is lost."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        return leaving(Scope(pool, caller).device(name), "the device left")
+
+    return command
+
+
+def leaving(device: Device, reason: str) -> Events:
+    """What happens when a device goes."""
+    lost: Events = [] if device.trial is None else [happened.TrialLost(device.trial.id, reason)]
+    return [*lost, happened.DeviceLeft(device.name, reason)]
+
+
+def lease(caller: Caller, name: str) -> Command:
+    """An idle device asks what to run: nothing, if there is nothing that may be run."""
+
+    def command(pool: Pool, now: float) -> Events:
+        device = Scope(pool, caller).device(name)
+        if device.trial is not None:
+            raise Conflicting(
+                f"device {name!r} runs trial {device.trial.id}; report or release that one, or "
+                "register the device again"
+            )
+        barred = pool.barred(now)
+        decision = pool.scheduler.decide(device.name, barred)
+        if decision is None:
+            return []
+        tried = pool.studies[decision.study].shared.tried.get(decision.model)
+        attempt = 1 if tried is None else tried.trials + 1
+        return [happened.TrialLeased(new_id("t"), decision, attempt, barred)]
+
+    return command
+
+
+# -- trials
+
+
+def held(pool: Pool, caller: Caller, name: str, fence: int) -> Trial:
+    """A trial that the caller's device runs under a lease that still holds."""
+    trial = Scope(pool, caller).trial(name)
+    if trial.number != fence:
+        raise Conflicting(f"the fence {fence} is not that of trial {name}; this changes nothing")
+    if trial.state != "running":
+        reason = f" ({trial.reason})" if trial.reason else ""
+        raise Conflicting(f"trial {name} is {trial.state}{reason}; this changes nothing")
+    return trial
+
+
+def complete_trial(caller: Caller, name: str, asked: wire.Complete) -> Command:
+    """A score; the same again, for whoever lost the answer, changes nothing."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        trial = Scope(pool, caller).trial(name)
+        same = trial.number == asked.fence and trial.score == asked.score
+        if same and trial.state == "complete":
+            return []
+        return [happened.TrialCompleted(held(pool, caller, name, asked.fence).id, asked.score)]
+
+    return command
+
+
+def fail_trial(caller: Caller, name: str, asked: wire.Fail) -> Command:
+    """No score."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        trial = held(pool, caller, name, asked.fence)
+        return [happened.TrialFailed(trial.id, asked.reason, asked.final)]
+
+    return command
+
+
+def release_trial(caller: Caller, name: str, asked: wire.Release) -> Command:
+    """Given back untried."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        return [happened.TrialReleased(held(pool, caller, name, asked.fence).id)]
+
+    return command
+
+
+# -- history
+
+
+def import_history(text: str) -> Command:
+    """Past runs, which set the prior."""
+
+    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+        if pool.created is not None and pool.created.prior is not None:
+            raise Conflicting("this pool's prior is fixed; history sets a learned prior only")
+        try:
+            return [happened.HistoryImported(read_history(text))]
+        except InvalidTable as error:
+            raise Invalid(str(error)) from None
+
+    return command

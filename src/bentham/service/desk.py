@@ -1,0 +1,120 @@
+"""The desk: where requests are handed in, each with the token of whoever asks."""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Callable
+from typing import TypeVar
+
+from bentham.errors import StorageUnavailable
+from bentham.service import commands
+from bentham.service import events as happened
+from bentham.service.answers import answer
+from bentham.service.commands import Command
+from bentham.service.engine import RETRY, Engine
+from bentham.service.ledger import Ledger
+from bentham.service.pool import Pool
+from bentham.service.refusals import Invalid, Unready
+from bentham.service.scope import Caller, require
+from bentham.service.views import View, token_view
+from bentham.storage import Record
+
+Result = TypeVar("Result")
+
+
+class Desk:
+    """Reads and writes, one after the other, answered when they are committed."""
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+
+    async def read(
+        self, token: str, look: Callable[[Pool, Caller, float], Result], *roles: str
+    ) -> Result:
+        """Look at the pool, once everything that can be seen is committed."""
+
+        def carry_out(ledger: Ledger, caller: Caller) -> Result:
+            if roles:
+                require(caller, *roles)
+            return look(ledger.pool, caller, ledger.now())
+
+        return await self._engine.ask(token, carry_out)
+
+    async def write(
+        self,
+        token: str,
+        command: Callable[[Caller], Command],
+        *roles: str,
+        request: str = "",
+        key: str = "",
+        device: str = "",
+        otherwise: Callable[[Pool, Caller, float], View | None] | None = None,
+    ) -> View | None:
+        """Have a command carried out and committed; it is a sign of life of the device named.
+
+        The answer is that of its last event, or what `otherwise` sees where nothing had to happen.
+        """
+
+        def carry_out(ledger: Ledger, caller: Caller) -> View | None:
+            require(caller, *roles)
+            pool, now = ledger.pool, ledger.now()
+            noted = pool.keys.find(key, caller.token) if key else None
+            if noted is not None:
+                if noted.body != key.partition(":")[2]:
+                    raise Invalid(
+                        "this Idempotency-Key was used for another request; take a new one"
+                    )
+                return answer(pool, ledger.leases, now, noted.kind, noted.subject)
+            began = self._engine.clock.instant()
+            events = command(caller)(pool, now)
+            if device:
+                ledger.saw(device)
+            if not events:
+                return None if otherwise is None else otherwise(pool, caller, now)
+            if isinstance(events[-1], happened.TrialLeased):
+                self._engine.observer.decided(self._engine.clock.instant() - began)
+            subject = ledger.happen(events, now, caller, request, key)
+            if isinstance(events[-1], happened.TokenIssued):  # only who made the secret knows it
+                return token_view(pool.tokens[subject])
+            kind = happened.kind_of(events[-1])
+            return answer(pool, ledger.leases, now, kind, subject)
+
+        return await self._engine.ask(token, carry_out)
+
+    async def lease(
+        self, token: str, device: str, wait: float, request: str, key: str
+    ) -> View | None:
+        """A write that waits for something to run, for a while."""
+
+        def command(caller: Caller) -> Command:
+            return commands.lease(caller, device)
+
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + wait
+        while True:
+            changed = self._engine.changed
+            found = await self.write(
+                token, command, "device", "admin", request=request, key=key, device=device
+            )
+            left = give_up - loop.time()
+            if found is not None or left <= 0.0 or self._engine.stopping:
+                return found
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), left)
+
+    async def record(self, sequence: int) -> Record:
+        """One line of the log."""
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(
+                None, lambda: list(self._engine.log.read(after=sequence - 1, limit=1))
+            )
+        except StorageUnavailable as error:
+            raise Unready(str(error), retry_after=RETRY) from None
+        return found[0]
+
+
+def scoped_key(token: str, route: str, key: str, body: bytes) -> str:
+    """An idempotency key as it is kept: for one token and address, with a digest of the body."""
+    digest = hashlib.sha256(f"{token}\n{route}\n{key}".encode("utf-8", "replace")).hexdigest()[:32]
+    return f"{digest}:{hashlib.sha256(body).hexdigest()[:16]}"

@@ -1,0 +1,318 @@
+"""The engine: the one place where the pool is read and changed, and where the log is written.
+
+It runs on one event loop, and takes requests in turn. A batch of them is carried out on the pool
+in memory, then what happened is committed in one transaction, and only then is anybody answered:
+whatever was answered, or seen by anybody, is in the log. While a commit is under way, requests
+gather for the next batch, so that one write to disk serves many.
+
+If a commit fails, the pool is ahead of the log. Everybody is told 503 and nothing more is taken on
+until the same events are in the log: whoever repeats a request with its key gets its answer then.
+If another instance wrote meanwhile, what was not committed never happened: this one forgets its
+pool and stands by.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from bentham.errors import BenthamError, SequenceConflict, StorageUnavailable
+from bentham.service import events as happened
+from bentham.service.clock import Clock, SystemClock
+from bentham.service.feeds import Feeds
+from bentham.service.leases import Terms
+from bentham.service.ledger import Ledger
+from bentham.service.observer import Observer, SilentObserver
+from bentham.service.pool import Pool
+from bentham.service.recovery import recover
+from bentham.service.refusals import Conflicting, Invalid, Refusal, Unready
+from bentham.service.scope import SERVER, Caller
+from bentham.service.tokens import caller_of
+from bentham.storage import EventLog
+
+Result = TypeVar("Result")
+logger = structlog.get_logger("bentham.engine")
+
+BATCH = 64
+TICK = 0.25
+RETRY = 0.5
+STANDBY = 1.0
+
+
+@dataclass(slots=True)
+class Asked(Generic[Result]):
+    """A request in line."""
+
+    token: str | None  # None: the server itself asks
+    carry_out: Callable[[Ledger, Caller], Result]
+    done: "asyncio.Future[Result]"
+    result: Any = None
+    refusal: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an instance runs; `first` begins a new log, and `admin` makes the token to open it."""
+
+    first: happened.PoolCreated
+    admin: Callable[[], happened.TokenIssued] | None = None
+    terms: Terms = field(default_factory=Terms)
+    patience: int | None = 10_000
+    snapshot_events: int = 100_000
+
+
+class Engine:
+    """One instance of the service, leading or standing by."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        settings: Settings,
+        clock: Clock | None = None,
+        observer: Observer | None = None,
+        snapshot: Callable[[], None] | None = None,
+    ):
+        self.phase = "starting"
+        self.progress = (0, 0)
+        self.settings = settings
+        self.feeds = Feeds()
+        self.log = log
+        self.clock = clock or SystemClock()
+        self.observer = observer or SilentObserver()
+        self.ledger = self._ledger_of(Pool())
+        self._snapshot = snapshot
+        self._snapshot_at = 0
+        self._asked: deque[Asked[Any]] = deque()
+        self._wake = asyncio.Event()
+        self.changed = asyncio.Event()  # set, and replaced, with every commit
+        self.stopping = False
+        # One thread writes, so that appends keep their order; another reads what is asked for.
+        self._writer = ThreadPoolExecutor(1, "bentham-log")
+        self._task: asyncio.Task[None] | None = None
+
+    # -- for whoever asks
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are taken."""
+        return self.phase == "serving"
+
+    @property
+    def lag(self) -> int:
+        """How many events are applied and not committed yet."""
+        return len(self.ledger.pending)
+
+    async def ask(self, token: str | None, carry_out: Callable[[Ledger, Caller], Result]) -> Result:
+        """Have something carried out on the ledger in turn, and committed."""
+        if self.phase != "serving":
+            raise self._unready()
+        done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._asked.append(Asked(token, carry_out, done))
+        self._wake.set()
+        return await done
+
+    def _unready(self) -> Unready:
+        text = {
+            "starting": "the server is starting; try again shortly",
+            "standby": "this instance stands by while another one serves; ask that one",
+            "replaying": "the server is reading its log; try again shortly",
+            "unavailable": "the storage is not available, so nothing can be kept; try again with "
+            "the same Idempotency-Key",
+        }.get(self.phase, "the server is stopping")
+        return Unready(text, retry_after=1.0)
+
+    # -- the life of an instance
+
+    def start(self) -> None:
+        """Begin to live, on the running event loop."""
+        self._task = asyncio.get_running_loop().create_task(self._live(), name="bentham-engine")
+
+    def begin_stop(self) -> None:
+        """Whoever waits or listens is let go, so that nothing holds up the end."""
+        self.stopping = True
+        self._wake.set()
+        self.changed.set()
+        self.feeds.close()
+
+    async def stop(self) -> None:
+        """Carry out what is in line, then let go of the log."""
+        self.begin_stop()
+        if self._task is not None:
+            await self._task
+        self.phase = "stopped"
+        self._writer.shutdown(wait=True)
+        self.log.close()
+
+    async def _live(self) -> None:
+        while not self.stopping:
+            try:
+                if await self._lead():
+                    await self._recover()
+                    await self._serve()
+            except SequenceConflict as error:
+                logger.error("another instance has written; standing by", reason=str(error))
+            except StorageUnavailable as error:
+                logger.error("the storage is not available", reason=str(error))
+                await self._pause("unavailable", RETRY)
+            except Exception:
+                # The pool may be half changed: what is committed is the truth, so begin from that.
+                logger.exception("an error in the engine; reading the log again")
+                await self._pause("starting", RETRY)
+            self._forget()
+
+    async def _pause(self, phase: str, seconds: float) -> None:
+        self.phase = phase
+        self._refuse_all()
+        self._wake.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _lead(self) -> bool:
+        while not self.stopping:
+            if await self._in_writer(self.log.lead):
+                return True
+            if self.phase != "standby":
+                logger.info("another instance serves; standing by")
+            await self._pause("standby", STANDBY)
+        return False
+
+    async def _recover(self) -> None:
+        self.phase = "replaying"
+        pool = await self._in_writer(lambda: recover(self.log, self._note_progress))
+        self._snapshot_at = pool.sequence
+        ledger = self.ledger = self._ledger_of(pool)
+        if pool.created is None:
+            ledger.happen([self.settings.first], ledger.now())
+            if self.settings.admin is not None:
+                ledger.happen([self.settings.admin()], ledger.now())
+        if pool.scheduler.patience != self.settings.patience:
+            ledger.happen([happened.SettingsChanged(self.settings.patience)], ledger.now())
+        await self._commit()
+        logger.info("serving", events=pool.sequence, studies=len(pool.studies))
+
+    def _note_progress(self, done: int, total: int) -> None:
+        self.progress = done, total
+
+    def _forget(self) -> None:
+        """What is in memory and not in the log never happened."""
+        self.ledger = self._ledger_of(Pool())
+        self._refuse_all()
+
+    def _ledger_of(self, pool: Pool) -> Ledger:
+        return Ledger(pool, self.settings.terms, self.clock, self.observer)
+
+    def _refuse_all(self) -> None:
+        refusal = self._unready()
+        while self._asked:
+            asked = self._asked.popleft()
+            if not asked.done.done():
+                asked.done.set_exception(refusal)
+
+    async def _serve(self) -> None:
+        self.phase = "serving"
+        next_tick = self.clock.instant()
+        while not (self.stopping and not self._asked):
+            if not self._asked:
+                self._wake.clear()
+                left = next_tick - self.clock.instant()
+                if left > 0.0:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._wake.wait(), min(left, TICK))
+            if self.clock.instant() >= next_tick:
+                next_tick = self.clock.instant() + TICK
+                await self._tick()
+            await self._take([self._asked.popleft() for _ in range(min(BATCH, len(self._asked)))])
+
+    async def _take(self, batch: list[Asked[Any]]) -> None:
+        """Carry out, commit, answer."""
+        try:
+            for asked in batch:
+                self._carry_out(asked)
+            if self.ledger.pending:
+                await self._commit_or_wait(batch)
+        except BaseException:
+            for asked in batch:
+                asked.refusal = Unready(
+                    "the server reads its log again; try again", retry_after=1.0
+                )
+            raise
+        finally:
+            for asked in batch:
+                _settle(asked)
+
+    def _carry_out(self, asked: Asked[Any]) -> None:
+        ledger = self.ledger
+        try:
+            caller = SERVER
+            if asked.token is not None:
+                caller = caller_of(ledger.pool, asked.token, ledger.now())
+            asked.result = asked.carry_out(ledger, caller)
+        except Refusal as refusal:
+            asked.refusal = refusal
+        except BenthamError as error:  # what the core refuses, before it changes anything
+            ledger.applying = False
+            status = Invalid if isinstance(error, ValueError) else Conflicting
+            asked.refusal = status(str(error))
+        except Exception as error:
+            if ledger.applying:
+                raise
+            logger.exception("an error in a request, which changed nothing")
+            asked.refusal = error
+
+    async def _tick(self) -> None:
+        self.ledger.pass_time()
+        if not self.log.leads() and not await self._in_writer(self.log.lead):
+            raise SequenceConflict("the lead was lost")
+        due = self.ledger.pool.sequence - self._snapshot_at >= self.settings.snapshot_events
+        if due and self._snapshot is not None:
+            self._snapshot_at = self.ledger.pool.sequence
+            self._snapshot()
+
+    async def _commit_or_wait(self, batch: list[Asked[Any]]) -> None:
+        try:
+            await self._commit()
+            return
+        except StorageUnavailable as error:
+            logger.error("nothing can be committed; refusing all requests", reason=str(error))
+        self.phase = "unavailable"
+        for asked in batch:
+            asked.refusal = self._unready()
+            _settle(asked)
+        while True:
+            await self._pause("unavailable", RETRY)
+            if self.stopping:
+                return
+            try:
+                await self._commit()
+                break
+            except StorageUnavailable:
+                continue
+        logger.info("the storage is back")
+        self.phase = "serving"
+
+    async def _commit(self) -> None:
+        records = self.ledger.pending
+        if records:
+            began = self.clock.instant()
+            await self._in_writer(lambda: self.log.append(records))
+            self.observer.committed(len(records), self.clock.instant() - began)
+            self.ledger.committed(self.feeds)
+            changed, self.changed = self.changed, asyncio.Event()
+            changed.set()
+
+    async def _in_writer(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work)
+
+
+def _settle(asked: Asked[Any]) -> None:
+    if asked.done.done():  # whoever asked has gone, or was told already
+        return
+    if asked.refusal is not None:
+        asked.done.set_exception(asked.refusal)
+    else:
+        asked.done.set_result(asked.result)

@@ -1,0 +1,167 @@
+"""Tenants, tokens, studies, devices and trials, as the pool keeps them in memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+DAY = 86_400.0
+
+
+@dataclass(slots=True)
+class Tenant:
+    """Who owns studies."""
+
+    name: str
+    weight: float
+    limits: dict[str, float | None]
+    created: float
+    studies: dict[str, "Study"] = field(default_factory=dict)  # by name
+    running: dict[str, "Trial"] = field(default_factory=dict)
+    device_seconds: float = 0.0
+    events: int = 0  # so many concerned it
+    _day: float = 0.0  # the day that the next counts
+    _day_seconds: float = 0.0
+
+    def charge(self, start: float, end: float) -> None:
+        """A trial used a device; a day is charged for what lies in it."""
+        self.device_seconds += end - start
+        today = end // DAY
+        if today != self._day:
+            self._day, self._day_seconds = today, 0.0
+        self._day_seconds += end - max(start, today * DAY)
+
+    def seconds_today(self, now: float) -> float:
+        """Device time used today (UTC), by trials that ended and by those that run."""
+        today = now // DAY
+        used = self._day_seconds if today == self._day else 0.0
+        for trial in self.running.values():
+            used += max(0.0, now - max(trial.started, today * DAY))
+        return used
+
+    def reached_limit(self, now: float) -> str | None:
+        """The limit that the tenant has reached, if any."""
+        most = self.limits.get("running_trials")
+        if most is not None and len(self.running) >= most:
+            return "running-trials"
+        seconds = self.limits.get("device_seconds_per_day")
+        if seconds is not None and self.seconds_today(now) >= seconds:
+            return "device-time"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Who may ask, and for what; `revoked` is when it was."""
+
+    id: str
+    role: str
+    tenant: str | None
+    label: str
+    hash: str
+    created: float
+    expires: float | None
+    revoked: float | None = None
+
+    def good(self, now: float) -> bool:
+        """Whether it opens anything."""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+@dataclass(slots=True)
+class Tried:
+    """What became of a model on a dataset."""
+
+    state: str = "untried"
+    score: float | None = None
+    trials: int = 0
+    losses: int = 0
+
+
+@dataclass(slots=True)
+class Dataset:
+    """What the studies over one dataset share."""
+
+    studies: list["Study"] = field(default_factory=list)
+    tried: dict[str, Tried] = field(default_factory=dict)
+    changes: int = 0  # how often something became known of it
+
+    def state(self, model: str) -> str:
+        """Where a model stands."""
+        tried = self.tried.get(model)
+        return "untried" if tried is None else tried.state
+
+
+@dataclass(slots=True)
+class Study:
+    """One dataset, one metric, and the candidate models to choose among."""
+
+    id: str
+    tenant: Tenant
+    name: str
+    dataset: str
+    metric: str
+    models: dict[str, float | None]
+    weight: float
+    floor: float
+    rows: int | None
+    columns: int | None
+    stop: dict[str, float | None]
+    created: float
+    shared: Dataset
+    state: str = "open"
+    reason: str = ""
+    served: bool = False  # whether the scheduler knows it
+    counts: dict[str, int] = field(
+        default_factory=lambda: {"running": 0, "complete": 0, "failed": 0, "lost": 0}
+    )
+    device_seconds: float = 0.0
+    best: tuple[str, float] | None = None
+
+    def states(self) -> Iterator[str]:
+        """Where each of its models stands."""
+        return (self.shared.state(model) for model in self.models)
+
+    def credit(self, model: str, score: float) -> None:
+        """Take note of a score."""
+        if model in self.models and (self.best is None or score > self.best[1]):
+            self.best = model, score
+
+    @property
+    def full(self) -> bool:
+        """Whether as many trials run or ended as it wants in all."""
+        most = self.stop.get("trials")
+        used = self.counts["running"] + self.counts["complete"] + self.counts["failed"]
+        return most is not None and used >= most
+
+
+@dataclass(slots=True)
+class Device:
+    """Runs one trial at a time."""
+
+    name: str
+    kind: str
+    token: str
+    registered: float
+    trial: "Trial | None" = None
+    busy_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Trial:
+    """One run of an arm on a device; `sequence` is where in the log its decision is."""
+
+    id: str
+    number: int
+    study: Study
+    model: str
+    device: str
+    token: str
+    kind: str
+    attempt: int
+    cost: float
+    started: float
+    sequence: int
+    state: str = "running"
+    ended: float | None = None
+    score: float | None = None
+    reason: str = ""
+    released: bool = False

@@ -1,0 +1,75 @@
+"""Who listens to what happens: for an operator all of it, for a tenant what concerns it.
+
+An operator's events have the numbers of the log; a tenant's are counted by themselves, since gaps
+would tell of others. Some are kept for whoever was away for a moment.
+"""
+
+import asyncio
+from collections import deque
+from typing import NamedTuple
+
+KEPT, WAITING = 1000, 1000
+
+
+class Happening(NamedTuple):
+    """One event of a feed: its number there, its kind, and what it is about."""
+
+    number: int
+    kind: str
+    subject: str
+    time: float
+
+
+class Subscription:
+    """One listener's queue. Whoever does not keep up is cut off, and may come back."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[Happening | None] = asyncio.Queue(WAITING)
+        self.cut = False
+
+    def put(self, happening: Happening | None) -> None:
+        """Hand on; None is the end."""
+        try:
+            self.queue.put_nowait(happening)
+        except asyncio.QueueFull:
+            self.cut = True
+
+
+class Feeds:
+    """The feed of everything (None) and of each tenant."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str | None, deque[Happening]] = {}
+        self._listeners: dict[str | None, set[Subscription]] = {}
+
+    def publish(self, tenant: str | None, happening: Happening) -> None:
+        """Something happened in a feed."""
+        self._kept.setdefault(tenant, deque(maxlen=KEPT)).append(happening)
+        for subscription in self._listeners.get(tenant, ()):
+            subscription.put(happening)
+
+    def subscribe(
+        self, tenant: str | None, last: int | None
+    ) -> tuple[Subscription, list[Happening] | None]:
+        """Listen from now on; with `last`, also what came after it: None if that is not known."""
+        subscription = Subscription()
+        self._listeners.setdefault(tenant, set()).add(subscription)
+        kept = self._kept.get(tenant, deque())
+        if last is None:
+            return subscription, []
+        missed = [happening for happening in kept if happening.number > last]
+        whole = bool(kept) and kept[0].number <= last + 1
+        return subscription, missed if whole else None
+
+    def unsubscribe(self, tenant: str | None, subscription: Subscription) -> None:
+        """Listen no longer."""
+        listeners = self._listeners.get(tenant, set())
+        listeners.discard(subscription)
+        if not listeners:
+            self._listeners.pop(tenant, None)
+
+    def close(self) -> None:
+        """The server stops: everybody is told."""
+        for listeners in self._listeners.values():
+            for subscription in listeners:
+                subscription.put(None)

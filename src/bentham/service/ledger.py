@@ -1,0 +1,102 @@
+"""The ledger: the pool, the leases, and what has happened to them but is not committed yet."""
+
+from bentham.service import events as happened
+from bentham.service.clock import Clock
+from bentham.service.feeds import Feeds, Happening
+from bentham.service.leases import Leases, Terms
+from bentham.service.observer import Observer
+from bentham.service.pool import Pool
+from bentham.service.rules import consequences, overdue
+from bentham.service.scope import SERVER, Caller
+from bentham.storage import Record
+
+
+class Ledger:
+    """What the engine changes, on one thread."""
+
+    def __init__(self, pool: Pool, terms: Terms, clock: Clock, observer: Observer):
+        self.pool = pool
+        self.leases = Leases(terms)
+        self.pending: list[Record] = []
+        self.applying = False  # whether the pool may be half changed
+        self._happenings: list[tuple[str | None, Happening]] = []
+        self._clock, self._observer = clock, observer
+        # Who held a lease when the log was last written holds a whole one now.
+        instant = clock.instant()
+        for trial in pool.running:
+            self.leases.grant(trial, instant)
+        for device in pool.devices:
+            self.leases.saw(device, instant, self.now())
+
+    def now(self) -> float:
+        """The time of day; what is recorded never goes back."""
+        return max(self._clock.time(), self.pool.time)
+
+    def happen(
+        self,
+        events: list[happened.Event],
+        now: float,
+        caller: Caller = SERVER,
+        request: str = "",
+        key: str = "",
+    ) -> str:
+        """Apply events and what follows from them, to be committed; what the last is about."""
+        subject = ""
+        for event in events:
+            own_key = key if event is events[-1] else ""
+            subject = self._apply(event, now, caller.token, request, own_key)
+            for closed in consequences(self.pool, event, now):
+                self._apply(closed, now, SERVER.token, request, "")
+        return subject
+
+    def pass_time(self) -> None:
+        """What time alone brings about."""
+        now = self.now()
+        for events in overdue(self.pool, self.leases, now, self._clock.instant()):
+            self.happen(events, now)
+
+    def _apply(self, event: happened.Event, now: float, actor: str, request: str, key: str) -> str:
+        pool, kind = self.pool, happened.kind_of(event)
+        sequence = pool.sequence + 1
+        self.applying = True
+        pool.apply(sequence, now, event, actor, key)
+        owner, subject = pool.owner(event), pool.subject(event)
+        self.pending.append(
+            Record(
+                sequence, now, kind, happened.VERSION, actor, request, owner, key,
+                happened.encode(event),
+            )
+        )  # fmt: skip
+        self._happenings.append((None, Happening(sequence, kind, subject, now)))
+        if owner:
+            number = pool.tenants[owner].events
+            self._happenings.append((owner, Happening(number, kind, subject, now)))
+        instant = self._clock.instant()
+        if isinstance(event, happened.TrialLeased):
+            self.leases.grant(subject, instant)
+            self.leases.saw(str(event.decision.device), instant, now)
+        elif kind.startswith("trial-"):
+            self.leases.end(subject)
+            self._observer.trial_ended(kind)
+        elif isinstance(event, happened.DeviceRegistered):
+            self.leases.saw(event.name, instant, now)
+        elif isinstance(event, happened.DeviceLeft):
+            self.leases.gone(event.name)
+        self.applying = False
+        return subject
+
+    def renew(self, trial: str, device: str) -> None:
+        """A device says that its trial still runs."""
+        self.leases.grant(trial, self._clock.instant())
+        self.saw(device)
+
+    def saw(self, device: str) -> None:
+        """A device gave a sign of life."""
+        self.leases.saw(device, self._clock.instant(), self.now())
+
+    def committed(self, feeds: Feeds) -> None:
+        """All that was pending is in the log: let everybody know."""
+        self.pending = []
+        for tenant, happening in self._happenings:
+            feeds.publish(tenant, happening)
+        self._happenings = []

