@@ -40,9 +40,11 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
     app.state.context = Context(engine, metrics)
-    for module in (routes_admin, routes_studies, routes_devices, stream):
+    # Routes are tried in order: what devices ask for all the time comes first.
+    for module in (routes_devices, routes_studies, routes_admin, stream):
         app.include_router(module.router)
     app.add_api_route("/healthz", healthz, include_in_schema=False)
     app.add_api_route("/readyz", readyz, include_in_schema=False)

@@ -109,6 +109,7 @@ class Pool:
             cost_exponent=event.cost_exponent,
             seed=event.seed,
             attempts=event.attempts,
+            renewals=event.renewals,
         )
 
     def _settings_changed(self, time: float, event: happened.SettingsChanged) -> None:  # noqa: ARG002

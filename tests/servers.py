@@ -1,0 +1,119 @@
+"""Servers for tests: one of raw sockets, for what a good one never does; one of canned answers."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PROBLEM = b'{"title": "Busy", "status": 503, "detail": "the storage is away"}'
+
+
+def reply(status: int, body: bytes = b"", *headers: str, kind: str = "application/json") -> bytes:
+    """A whole answer, after which the connection is closed."""
+    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
+    if body:
+        lines.append(f"Content-Type: {kind}")
+    return "\r\n".join([*lines, *headers, "", ""]).encode() + body
+
+
+class Scripted:
+    """Answers each connection with the next bytes of a script, and keeps what it was asked."""
+
+    def __init__(self, answers: Sequence[bytes]):
+        self.asked: list[str] = []
+        self._answers = list(answers)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def keys(self) -> list[str]:
+        """The idempotency keys of the requests."""
+        lines = [line for text in self.asked for line in text.splitlines()]
+        return [line.split(": ")[1] for line in lines if line.lower().startswith("idempotency-key")]
+
+    def close(self) -> None:
+        """End, when all answers were given or none is wanted any more."""
+        self._socket.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        for answer in self._answers:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                self.asked.append(_read_request(connection))
+                connection.sendall(answer)
+
+
+@contextmanager
+def scripted(*answers: bytes) -> Iterator[Scripted]:
+    """A server that gives these answers, one per connection."""
+    server = Scripted(answers)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def _read_request(connection: socket.socket) -> str:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            while len(body) < int(line.split(b":")[1]):
+                body += connection.recv(65536)
+    return (head + b"\r\n\r\n" + body).decode()
+
+
+class Canned:
+    """Gives to each method and path the answer it was told to, and keeps what it was asked."""
+
+    def __init__(self, answers: Mapping[str, object]):
+        self.answers = dict(answers)
+        self.asked: list[tuple[str, str]] = []  # method and path, body
+        canned = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                length = int(self.headers.get("Content-Length", 0))
+                route = f"{self.command} {self.path.partition('?')[0]}"
+                canned.asked.append(
+                    (f"{self.command} {self.path}", self.rfile.read(length).decode())
+                )
+                missing = {"title": "Not found", "status": 404, "detail": f"there is no {route}"}
+                body = canned.answers.get(route, missing)
+                status = body["status"] if isinstance(body, dict) and "title" in body else 200
+                content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = False  # so that closing waits for them
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def bodies(self, route: str) -> list[Any]:
+        """The JSON bodies that were sent to a method and path."""
+        return [json.loads(body) for asked, body in self.asked if asked == route]
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
