@@ -16,7 +16,7 @@ from bentham.storage import DEFAULT_FOLDER
 POLICIES = ("joint", "mdmt")
 # After every event so many datasets take what was learned last. Each costs about a tenth of a
 # millisecond: a simulation can afford more of them than somebody who waits for an answer.
-RENEWALS = 8
+RENEWALS = 4
 ADMIN_TOKEN = "admin.token"
 
 

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bentham.core.blocks import StudyState
 from bentham.core.costs import PastCosts
 from bentham.core.decision import (
     RUNNERS_UP,
@@ -44,6 +43,7 @@ from bentham.core.policies import Option, PolicyMaker, make_policy
 from bentham.core.prior import Prior
 from bentham.core.problem import Study
 from bentham.core.state import State
+from bentham.core.study_state import StudyState
 from bentham.core.warm_start import WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bentham.core.blocks import Block, Status, StudyState
+from bentham.core.blocks import Block
 from bentham.core.costs import CostModel, PastCosts, checked_history
 from bentham.core.decision import DeviceName, Reason
 from bentham.core.events import (
@@ -35,6 +35,7 @@ from bentham.core.events import (
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
+from bentham.core.study_state import StudyState
 from bentham.core.waiting import Waiting
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
@@ -303,7 +304,7 @@ class State:
     def _trial_failed(self, event: TrialFailed) -> list[Block]:
         trial = self._end(event.trial)
         self._costs.drop(trial.number)
-        trial.block.status[trial.column] = Status.FAILED
+        trial.block.fail(trial.column)
         return [trial.block]
 
     def _trial_lost(self, event: TrialLost) -> list[Block]:
@@ -312,7 +313,7 @@ class State:
         arm = trial.block.order, trial.column
         self._lost[arm] = self._lost.get(arm, 0) + 1
         if self._lost[arm] >= self._attempts:
-            trial.block.status[trial.column] = Status.FAILED
+            trial.block.fail(trial.column)
             return [trial.block]
         return self._return(trial)
 
