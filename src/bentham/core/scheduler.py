@@ -13,9 +13,9 @@ No clock, no I/O, no threads: a scheduler is a plain object, to be called from o
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from bentham.core.belief import Belief, defaults_of
 from bentham.core.costs import PastCosts
 from bentham.core.decision import (
     RUNNERS_UP,
@@ -49,32 +49,6 @@ from bentham.errors import IllegalEvent, InvalidInput
 
 DEFAULT_ATTEMPTS = 3
 LARGEST_EXPONENT = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Defaults:
-    """What a prior is served with unless said otherwise."""
-
-    policy: str
-    warm_start: str
-    correct_costs: bool
-
-
-def defaults_of(prior: Prior | LearnedPrior) -> Defaults:
-    """With a learned prior what has least regret, with any other what the paper does."""
-    if isinstance(prior, LearnedPrior):
-        return Defaults("joint", "none", correct_costs=True)
-    return Defaults("mdmt", "fastest:2", correct_costs=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """What is believed of one model of a study."""
-
-    mean: float
-    sigma: float
-    expected_improvement: float
-    cost: float
 
 
 class Scheduler:

@@ -10,11 +10,10 @@ so that no single event pays for all. Which block believes what is a matter of t
 
 import bisect
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
+from bentham.core.admission import refuse_other_costs, refuse_other_tenant, study_state
 from bentham.core.blocks import Block
 from bentham.core.costs import CostModel, PastCosts, checked_history
 from bentham.core.decision import DeviceName, Reason
@@ -152,8 +151,8 @@ class State:
         key = self.prior.block_key(spec.dataset)
         block = self._blocks.get(key)
         if block is not None:
-            _refuse_other_tenant(spec, block)
-            _refuse_other_costs(spec, block, self.prior.columns(spec.dataset))
+            refuse_other_tenant(spec, block)
+            refuse_other_costs(spec, block, self.prior.columns(spec.dataset))
         if self._learner is not None:
             self._learner.admit(list(spec.costs))
         columns = self._columns_of(spec)
@@ -163,7 +162,7 @@ class State:
             self._rotation.append(block)
         elif block.prior.size < self.prior.block(key).size:
             self._renew(block)
-        study = _study_state(spec, self._next_order, block, columns)
+        study = study_state(spec, self._next_order, block, columns)
         self._next_order += 1
         self.studies[spec.name] = self.by_order[study.order] = study
         block.add(study)
@@ -369,32 +368,3 @@ _HANDLERS: dict[type, Callable[..., list[Block]]] = {
     TrialLost: State._trial_lost,
     TrialReleased: State._trial_released,
 }
-
-
-def _study_state(spec: Study, order: int, block: Block, columns: dict[str, int]) -> StudyState:
-    pairs = sorted(columns.items(), key=lambda pair: int(block.prior.model_rank[pair[1]]))
-    costs = np.array([spec.costs[model] for model, _ in pairs], dtype=np.float64)  # None is NaN
-    return StudyState(spec, order, block, np.array([column for _, column in pairs]), costs)
-
-
-def _refuse_other_tenant(spec: Study, block: Block) -> None:
-    if block.tenant != spec.tenant:
-        raise InvalidInput(
-            f"study {spec.name!r} is on dataset {spec.dataset!r}, whose scores are another "
-            "tenant's matter; give tenants datasets of their own, and a prior that keeps datasets "
-            "apart"
-        )
-
-
-def _refuse_other_costs(spec: Study, block: Block, columns: Mapping[str, int]) -> None:
-    for model, cost in spec.costs.items():
-        column = columns.get(model, block.prior.size)
-        if cost is None or column >= block.prior.size:
-            continue
-        said = block.said[column]
-        if block.listers[column] and not np.isnan(said) and said != cost:
-            raise InvalidInput(
-                f"study {spec.name!r} says that an arm of dataset {spec.dataset!r} costs "
-                f"{cost:g}, which is said to cost {said:g}; "
-                "one arm has one cost: make them agree"
-            )
