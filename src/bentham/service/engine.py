@@ -39,6 +39,7 @@ Result = TypeVar("Result")
 logger = structlog.get_logger("bentham.engine")
 
 BATCH = 64
+SNAPSHOT_EVENTS = 100_000
 TICK = 0.25
 RETRY = 0.5
 STANDBY = 1.0
@@ -63,7 +64,7 @@ class Settings:
     admin: Callable[[], happened.TokenIssued] | None = None
     terms: Terms = field(default_factory=Terms)
     patience: int | None = 10_000
-    snapshot_events: int = 100_000
+    snapshot_events: int = SNAPSHOT_EVENTS
 
 
 class Engine:
