@@ -12,18 +12,15 @@ first_study (arms,)      the lowest study that lists the arm, where one does
 pairs       (pairs,)     every (study, arm) pair of the block, study after study
 """
 
-import itertools
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 
-from bentham.core.expected_costs import CostBelief, Question, expected_costs
+from bentham.core.expected_costs import Question, expected_costs
 from bentham.core.outlook import Outlook
 from bentham.core.posterior import Posterior
 from bentham.core.prior import BlockPrior
-from bentham.core.problem import Study
+from bentham.core.study_state import Listing, Pairs, StudyState
 from bentham.core.validation import Integers, Vector
 
 
@@ -34,79 +31,6 @@ class Status(IntEnum):
     RUNNING = 1
     OBSERVED = 2
     FAILED = 3
-
-
-class StudyState:
-    """A study being served: what it lists, and the best it has so far."""
-
-    __slots__ = (
-        "block",
-        "columns",
-        "dataset",
-        "given_costs",
-        "incumbent",
-        "incumbent_column",
-        "name",
-        "open_arms",
-        "order",
-        "served",
-        "tenant",
-        "weight",
-    )
-
-    def __init__(self, spec: Study, order: int, block: "Block", columns: Integers, costs: Vector):
-        # Not the spec itself: its mapping of costs would be most of a large pool's memory.
-        self.name = spec.name
-        self.dataset = spec.dataset
-        self.tenant = spec.tenant
-        self.weight = spec.weight
-        self.order = order
-        self.block = block
-        self.columns = columns  # in model order
-        self.given_costs = costs  # NaN where the study does not say
-        self.incumbent = spec.floor
-        self.incumbent_column: int | None = None
-        self.open_arms = 0
-        self.served = True
-
-    @property
-    def costs(self) -> Vector:
-        """What its models cost, as given or as predicted."""
-        return self.block.cost[self.columns]
-
-    def credit(self, column: int, score: float) -> None:
-        """Take note of a score on one of the study's arms: x_i*(t) of Eq. (1)."""
-        if self.incumbent_column is None or score > self.incumbent:
-            self.incumbent, self.incumbent_column = score, column
-
-
-@dataclass(slots=True)
-class Listing:
-    """What the studies of a block list of one dataset, and what is believed to cost how much."""
-
-    dataset: str
-    columns: Integers
-    unsaid: bool  # whether the cost of any was not said
-    cost_columns: Integers | None = None  # the same models, to the model of costs
-    belief: CostBelief | None = None  # what is not yet computed
-
-
-class _Pairs(NamedTuple):
-    """Every (study, arm) pair of a block, study after study."""
-
-    column: Integers
-    owner: Integers  # the study's place in the block
-    start: dict[int, int]  # where a study's pairs begin, by the study's order
-
-    @staticmethod
-    def of(studies: list["StudyState"]) -> "_Pairs":
-        lengths = [len(study.columns) for study in studies]
-        starts = itertools.accumulate(lengths, initial=0)
-        return _Pairs(
-            np.concatenate([study.columns for study in studies]),
-            np.repeat(np.arange(len(studies)), lengths),
-            {study.order: start for study, start in zip(studies, starts, strict=False)},
-        )
 
 
 # Of a block, made again when asked for, to the same bit: a snapshot does without.
@@ -120,15 +44,16 @@ class Block:
         "_cost",
         "_gains",
         "_listings",
-        "_observed",
         "_outlook",
         "_pairs",
         "_posterior",
+        "_running",
         "_sole",
         "_totals",
         "candidate",
         "first_study",
         "listers",
+        "observed",
         "order",
         "prior",
         "said",
@@ -151,10 +76,11 @@ class Block:
         self.listers: Integers = np.zeros(prior.size, dtype=np.int64)
         self.candidate = np.zeros(prior.size, dtype=bool)
         self.first_study: Integers = np.zeros(prior.size, dtype=np.int64)
-        self._observed: list[int] = []
+        self.observed: list[int] = []
+        self._running: set[int] = set()
         self._posterior: Posterior | None = None
         self._outlook: Outlook | None = None
-        self._pairs: _Pairs | None = None
+        self._pairs: Pairs | None = None
         self._sole: StudyState | None = None
         self._totals: Vector | None = None
         self._gains: Vector = np.zeros(0)
@@ -211,7 +137,7 @@ class Block:
         """The posterior, conditioned again in the old order if the block had been at rest."""
         if self._posterior is None:
             self._posterior = Posterior(self.prior)
-            for column in self._observed:
+            for column in self.observed:
                 self._posterior.observe(column, self._warped(column))
         return self._posterior
 
@@ -224,15 +150,16 @@ class Block:
 
     @property
     def conditioned(self) -> bool:
-        """Whether the posterior is at hand."""
-        return self._posterior is not None
+        """Whether the posterior is at hand, or what it says."""
+        return self._posterior is not None or self._outlook is not None
 
-    def observations(self) -> tuple[list[int], list[float]]:
-        """The columns observed, in order, and their scores in warped units."""
-        return self._observed, self.prior.warp(self.score[self._observed]).tolist()
+    def warped_scores(self) -> list[float]:
+        """What was observed, in order, in warped units."""
+        warped: list[float] = self.prior.warp(self.score[self.observed]).tolist()
+        return warped
 
-    def believe(self, posterior: Posterior, outlook: Outlook) -> None:
-        """Take in what the observations and the prior make."""
+    def believe(self, posterior: Posterior | None, outlook: Outlook) -> None:
+        """Take in what the prior and the observations make; the posterior may come later."""
         self._posterior, self._outlook = posterior, outlook
 
     def sole_unimproved(self) -> StudyState | None:
@@ -274,7 +201,7 @@ class Block:
         self.listers[columns] += 1
         self.candidate[columns] = self.status[columns] == Status.UNTRIED
         study.open_arms = int(self.candidate[columns].sum())
-        for column in self._observed:
+        for column in self.observed:
             if column in columns:
                 study.credit(column, float(self.score[column]))
         self._note_studies()
@@ -317,11 +244,12 @@ class Block:
     def observe(self, column: int, score: float) -> None:
         """An arm's score is known: condition the posterior, credit the studies that list it."""
         self.status[column] = Status.OBSERVED
+        self._running.discard(column)
         self.score[column] = score
         if self._posterior is not None:
             self._posterior.observe(column, self._warped(column))
         self._outlook = None
-        self._observed.append(column)
+        self.observed.append(column)
         for study in self.studies_listing(column):
             study.credit(column, score)
         self._totals = None
@@ -329,6 +257,7 @@ class Block:
     def start(self, column: int, listing: list[StudyState]) -> None:
         """A candidate is run from now on; `listing` are the studies that list it."""
         self.status[column] = Status.RUNNING
+        self._running.add(column)
         self.candidate[column] = False
         for study in listing:
             study.open_arms -= 1
@@ -337,9 +266,19 @@ class Block:
     def restore(self, column: int, listing: list[StudyState]) -> None:
         """A running arm may be picked again, if anybody still wants it."""
         self.status[column] = Status.UNTRIED
+        self._running.discard(column)
         self.candidate[column] = bool(listing)
         for study in listing:
             study.open_arms += 1
+
+    def fail(self, column: int) -> None:
+        """A running arm will not be tried again."""
+        self.status[column] = Status.FAILED
+        self._running.discard(column)
+
+    def running(self) -> list[int]:
+        """The columns that are running, ascending."""
+        return sorted(self._running)
 
     def gains(self, column: int) -> list[tuple[StudyState, float]]:
         """Each listing study's weighted expected improvement from the arm: Eq. (3)."""
@@ -389,8 +328,8 @@ class Block:
         sole = len(self.studies) == 1 and len(self.studies[0].columns) == self.prior.size
         self._sole = self.studies[0] if sole and self.prior.in_model_order else None
 
-    def _all_pairs(self) -> _Pairs:
+    def _all_pairs(self) -> Pairs:
         # Made when first needed: studies are mostly added many at a time.
         if self._pairs is None:
-            self._pairs = _Pairs.of(self.studies)
+            self._pairs = Pairs.of(self.studies)
         return self._pairs
