@@ -128,7 +128,8 @@ class Learner:
 
     def admit(self, models: Sequence[str]) -> None:
         """Take in models not known before: each is as the average model, and all its own."""
-        fresh = [model for model in models if model not in self._columns]
+        # Each once, however often it is named: a column is of one model.
+        fresh = [model for model in dict.fromkeys(models) if model not in self._columns]
         if not fresh:
             return
         for model in fresh:
