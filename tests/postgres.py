@@ -105,7 +105,7 @@ class PostgresServer:
     def stop(self) -> None:
         """Stop it and remove all of it."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)  # ends connections, then stops in order
+            self._process.send_signal(signal.SIGQUIT)  # at once: nothing of it will be kept
             self._process.wait(DEADLINE)
             self._process = None
         shutil.rmtree(self._home)

@@ -11,9 +11,11 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import psycopg
 import pytest
 from fastapi import FastAPI
 from postgres import PostgresServer
@@ -309,6 +311,10 @@ class Places:
             return lambda: open_log(folder=folder)
         assert self.server is not None
         url = self.server.fresh()
+        # Thousands of commits need not wait for the disk here: the storage's own tests do.
+        with psycopg.connect(url, autocommit=True) as connection:
+            name = connection.info.dbname
+            connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
         return lambda: open_log(url)
 
 
@@ -337,7 +343,15 @@ def service() -> Iterator[Service]:
         yield made
 
 
+@pytest.fixture
+def memory_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory, where there is one: see Places.new."""
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(params=KINDS)
-def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
+def places(request: pytest.FixtureRequest, memory_folder: Path) -> Places:
     """Where logs can be: each test runs on every kind of log."""
-    return places_of(request.param, tmp_path, request)
+    return places_of(request.param, memory_folder, request)
