@@ -293,6 +293,20 @@ class Service:
         return leases
 
 
+def api_routes(app: FastAPI) -> list[tuple[str, str]]:
+    """Every method and path of the API, as the app itself has them."""
+    found: list[tuple[str, str]] = []
+    pending: list[Any] = list(app.routes)
+    while pending:
+        route = pending.pop(0)
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            pending += inner.routes
+        elif route.path.startswith("/v1") and route.path != "/v1/openapi.json":
+            found += [(method, route.path) for method in sorted(route.methods)]
+    return found
+
+
 @dataclass
 class Places:
     """Makes logs: each place is a database of its own, to be opened as often as one likes."""

@@ -64,7 +64,8 @@ class Desk:
                     raise Invalid(
                         "this Idempotency-Key was used for another request; take a new one"
                     )
-                return answer(pool, ledger.leases, now, noted.kind, noted.subject)
+                asker = "" if caller.role == "admin" else caller.token
+                return answer(pool, ledger.leases, now, noted.kind, noted.subject, asker)
             began = self._engine.clock.instant()
             events = command(caller)(pool, now)
             if device:
