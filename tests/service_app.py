@@ -176,7 +176,7 @@ class Service:
 
     def run(self, work: Awaitable[Result]) -> Result:
         async def within() -> Result:
-            return await asyncio.wait_for(work, 60.0)
+            return await asyncio.wait_for(work, 20.0)
 
         return self._loop.run_until_complete(within())
 

@@ -99,7 +99,7 @@ class TestLimits:
             assert lease["study"] == mine
             assert "device-time" not in rules(service, lease)
             service.clock.advance(29.0)
-            service.report(device, lease, score=0.5).ok()
+            service.report(device, lease, "fail", final=True).ok()  # nothing is learned
         assert service.get("/v1/tenants/one")["device_seconds_today"] == 102.0
         lease = service.lease(device)
         assert lease["study"] == theirs

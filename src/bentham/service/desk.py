@@ -102,6 +102,8 @@ class Desk:
                 return found
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), left)
+            if self._engine.stopping:
+                return None
 
     async def record(self, sequence: int) -> Record:
         """One line of the log."""

@@ -19,15 +19,15 @@ class Estimates:
     """Shortfalls of open studies, each kept until something new is known of its dataset."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[int, float]] = {}
+        self._kept: dict[str, tuple[tuple[int, int], float]] = {}
 
     def of_study(self, pool: Pool, study: Study) -> float:
         """What the study may still gain, as far as is believed."""
         if not study.served:
             return 0.0
-        kept = self._kept.get(study.id)
-        if kept is None or kept[0] != study.shared.changes:
-            kept = self._kept[study.id] = study.shared.changes, _shortfall(pool, study)
+        kept, known = self._kept.get(study.id), (study.shared.changes, len(pool.history))
+        if kept is None or kept[0] != known:
+            kept = self._kept[study.id] = known, _shortfall(pool, study)
         return kept[1]
 
     def forget(self, study: str) -> None:
