@@ -262,7 +262,7 @@ def lease(caller: Caller, name: str) -> Command:
         if decision is None:
             return []
         tried = pool.studies[decision.study].shared.tried.get(decision.model)
-        attempt = 1 if tried is None else tried.trials + 1
+        attempt = 1 if tried is None else tried.losses + 1
         return [happened.TrialLeased(new_id("t"), decision, attempt, barred)]
 
     return command

@@ -237,7 +237,6 @@ class Pool:
         )  # fmt: skip
         tried = study.shared.tried.setdefault(decision.model, Tried())
         tried.state = "running"
-        tried.trials += 1
         self.trials[trial.id] = self.running[trial.id] = study.tenant.running[trial.id] = trial
         device.trial = trial
         study.counts["running"] += 1
@@ -267,6 +266,7 @@ class Pool:
         trial = self.trials[event.id]
         self._return(time, trial, "lost")
         trial.reason = event.reason
+        trial.study.tenant.leases_lost += 1
         self.leases_lost += 1
 
     def _trial_released(self, time: float, event: happened.TrialReleased) -> None:
