@@ -16,6 +16,9 @@ ALLOWED = {
     "storage": {"errors"},
     "tables": {"core", "errors"},
     "wire": set(),
+    "client": {"wire", "errors"},
+    "executors": {"wire", "tables", "errors"},
+    "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},
     "snapshots": {"core", "errors", ""},
     "bench": {"core", "errors", ""},
@@ -25,7 +28,7 @@ ALLOWED = {
     "service": {"core", "tables", "storage", "snapshots", "wire", "errors", ""},
     "http": {"service", "storage", "tables", "wire", "errors", ""},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
-    | {"storage", "service", "http", "errors", ""},
+    | {"storage", "service", "http", "wire", "client", "executors", "worker", "errors", ""},
     "__main__": {"cli"},
 }
 CORE_MAY_IMPORT = {

@@ -12,7 +12,16 @@ import typer
 from bentham.cli import app
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "reference.md"
-MODULES = ("bentham", "bentham.core", "bentham.sim", "bentham.tables", "bentham.errors")
+MODULES = (
+    "bentham",
+    "bentham.core",
+    "bentham.sim",
+    "bentham.tables",
+    "bentham.client",
+    "bentham.executors",
+    "bentham.wire",
+    "bentham.errors",
+)
 
 
 def plain(text: str | None) -> str:

@@ -4,9 +4,12 @@ Scheduler                               ask what to run on a free device, tell w
 LearnedPrior                            what is believed of scores, learned: the default
 SharedPrior, ProductPrior, JointPrior   what is believed of scores: three layouts of a Gaussian
 sample_prior, kernel_prior              priors estimated from past studies
+Client                                  speaks to the live service
 """
 
 __version__ = "0.1.0"
+
+from typing import TYPE_CHECKING, Any
 
 from bentham.core import (
     Decision,
@@ -20,8 +23,12 @@ from bentham.core import (
 )
 from bentham.errors import BenthamError
 
+if TYPE_CHECKING:
+    from bentham.client import Client
+
 __all__ = [
     "BenthamError",
+    "Client",
     "Decision",
     "JointPrior",
     "LearnedPrior",
@@ -32,3 +39,12 @@ __all__ = [
     "kernel_prior",
     "sample_prior",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The client on first use: who only simulates does not load HTTP."""
+    if name == "Client":
+        from bentham.client import Client
+
+        return Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

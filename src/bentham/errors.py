@@ -9,20 +9,35 @@ BenthamError
 |  `- SchemaMismatch   a database that this version of Bentham cannot use as it is
 |- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
 |- StorageUnavailable  the database is gone or cannot write now: the same call may work later
-`- SequenceConflict    another instance has written or leads: this one must stop leading
+|- SequenceConflict    another instance has written or leads: this one must stop leading
+`- ServiceError        a server refused, or answered what was not promised
+   |- NotAllowed       401, 403: the token is not good, or not good for this
+   |- NotFound         404: there is no such thing, or it is somebody else's
+   |- Conflict         409: too late, twice, or not in this state
+   |- Refused          400, 413, 422: the request itself is wrong; nothing was changed
+   `- Unavailable      no answer, or "not now" (429, 502, 503, 504), for as long as was waited
 """
+
+from collections.abc import Mapping
+from typing import Any
 
 __all__ = [
     "BenthamError",
+    "Conflict",
     "IllegalEvent",
     "InvalidInput",
     "InvalidPrior",
     "InvalidRecording",
     "InvalidSnapshot",
     "InvalidTable",
+    "NotAllowed",
+    "NotFound",
+    "Refused",
     "SchemaMismatch",
     "SequenceConflict",
+    "ServiceError",
     "StorageUnavailable",
+    "Unavailable",
 ]
 
 
@@ -64,3 +79,50 @@ class StorageUnavailable(BenthamError):
 
 class SequenceConflict(BenthamError):
     """The log is not where the writer believed: another instance has written, or leads."""
+
+
+class ServiceError(BenthamError):
+    """A server's refusal, or an answer that was not what was promised.
+
+    `status` is that of HTTP (None: no answer), `problem` the body that explained it, if one did.
+    """
+
+    def __init__(
+        self, message: str, status: int | None = None, problem: Mapping[str, Any] | None = None
+    ):
+        super().__init__(message)
+        self.status = status
+        self.problem = problem
+
+
+class NotAllowed(ServiceError):
+    """The token is unknown, expired, revoked, or of a role that may not do this."""
+
+
+class NotFound(ServiceError):
+    """There is no such thing, or it belongs to somebody else."""
+
+
+class Conflict(ServiceError):
+    """It is too late for this, it was done before, or the state does not allow it."""
+
+
+class Refused(ServiceError):
+    """The request is wrong in itself: nothing was changed, and a repeat will not help."""
+
+
+class Unavailable(ServiceError):
+    """The server gave no answer, or asked to come back later, for as long as was waited.
+
+    `retry_after` is in how many seconds it asked to be tried again, if it did.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        status: int | None = None,
+        problem: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
+    ):
+        super().__init__(message, status, problem)
+        self.retry_after = retry_after

@@ -14,6 +14,7 @@ from bentham.cli.replay import replay
 from bentham.cli.reproduce import reproduce
 from bentham.cli.serve import serve
 from bentham.cli.simulate import simulate
+from bentham.cli.worker import worker
 from bentham.errors import BenthamError
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app.command()(simulate)
 app.command()(replay)
 app.command()(reproduce)
 app.command()(serve)
+app.command()(worker)
 app.add_typer(bench_app, name="bench")
 app.add_typer(db_app, name="db")
 app.add_typer(log_app, name="log")

@@ -1,0 +1,88 @@
+"""How a command reaches the server: the options that say where, and the token."""
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentham.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+
+DEFAULT_SERVER = "http://127.0.0.1:8642"
+DEFAULT_TOKEN_FILE = Path("bentham-data") / "admin.token"
+LARGEST_TOKEN = 4096
+CONNECTION = "Connection"
+
+Server = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        help="The server's address.",
+        envvar="BENTHAM_SERVER",
+        rich_help_panel=CONNECTION,
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The file that holds the token, readable by its owner only. Without it: what "
+        f"BENTHAM_TOKEN holds, or {DEFAULT_TOKEN_FILE} where it exists.",
+        envvar="BENTHAM_TOKEN_FILE",
+        show_default=False,
+        rich_help_panel=CONNECTION,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value, and nothing else.")]
+
+
+def connect(
+    server: str, token_file: Path | None, *, timeout: float = 10.0, patience: float = 10.0
+) -> "Client":
+    """A client of the server."""
+    # Here, so that commands which need no server start without HTTP.
+    from bentham.client import Client
+
+    return Client(server, find_token(token_file), timeout=timeout, patience=patience)
+
+
+def find_token(token_file: Path | None) -> str:
+    """The token of the file given, of the environment, or of a server run in this folder."""
+    if token_file is not None:
+        return read_token(token_file)
+    if token := os.environ.get("BENTHAM_TOKEN", "").strip():
+        return token
+    if DEFAULT_TOKEN_FILE.exists():
+        return read_token(DEFAULT_TOKEN_FILE)
+    raise InvalidInput(
+        "there is no token; name the file that holds it with --token-file (or BENTHAM_TOKEN_FILE)"
+    )
+
+
+def read_token(path: Path) -> str:
+    """The token of a file that nobody else can read."""
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            content = file.read(LARGEST_TOKEN + 1)
+    except FileNotFoundError:
+        raise InvalidInput(
+            f"{path}: there is no such file; an operator makes one: bentham token create --out FILE"
+        ) from None
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
+        raise InvalidInput(
+            f"{path} holds a token and can be read by others; make it yours: chmod 600 {path}"
+        )
+    try:
+        token = content.decode("ascii").strip()
+    except UnicodeDecodeError:
+        token = " "
+    if not token:
+        raise InvalidInput(f"{path} is empty; put a token into it: bentham token create --out FILE")
+    if len(content) > LARGEST_TOKEN or not token.isprintable() or " " in token:
+        raise InvalidInput(f"{path} holds no token, but something else; name another file")
+    return token

@@ -1,0 +1,6 @@
+"""The client of the live service: every call of its API, typed, with safe repeats."""
+
+from bentham.client.client import Client
+from bentham.client.events import Event
+
+__all__ = ["Client", "Event"]

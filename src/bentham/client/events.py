@@ -1,0 +1,99 @@
+"""Events as they happen (text/event-stream), over connections that may break."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from bentham.client.connection import Connection
+from bentham.errors import ServiceError, Unavailable
+
+# The server sends a comment now and then; longer silence is a dead connection.
+LONGEST_SILENCE = 60.0
+LARGEST_EVENT = 4 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened; a stream that begins after `id` goes on where this one was."""
+
+    id: str
+    kind: str
+    data: dict[str, Any]
+
+
+def follow(connection: Connection, last_id: str | None) -> Iterator[Event]:
+    """Events one by one, without end; a broken stream is taken up after the last event."""
+    tries = 0
+    heard = connection.clock()
+    limits = httpx2.Timeout(connection.timeout, read=LONGEST_SILENCE)
+    while True:
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if last_id:
+            headers["Last-Event-ID"] = last_id
+        asked = None
+        try:
+            with connection.stream("/v1/events", headers, limits) as response:
+                kind = response.headers.get("Content-Type", "")
+                if not kind.startswith("text/event-stream"):
+                    raise ServiceError(
+                        f"{connection.server} sent no events ({kind or 'of no type'}); "
+                        "check that it is a Bentham server"
+                    )
+                for event in parse(connection.server, response.iter_text()):
+                    if event is not None:
+                        last_id = event.id or last_id
+                        yield event
+                    tries, heard = 0, connection.clock()
+        except Unavailable as error:
+            if connection.clock() - heard > connection.patience:
+                raise
+            asked = error.retry_after
+        tries += 1
+        connection.sleep(connection.pause(tries, asked))
+
+
+def parse(server: str, texts: Iterator[str]) -> Iterator[Event | None]:
+    """The events in a stream of text, and a None for each comment."""
+    fields: dict[str, str] = {}
+    data: list[str] = []
+    for line in _lines(server, texts):
+        if not line:
+            if data:
+                yield _event(server, fields, "\n".join(data))
+            fields.pop("event", None)
+            data = []
+        elif line.startswith(":"):
+            yield None
+        else:
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if name == "data":
+                data.append(value)
+            else:
+                fields[name] = value
+
+
+def _lines(server: str, texts: Iterator[str]) -> Iterator[str]:
+    rest = ""
+    for text in texts:
+        rest = (rest + text).replace("\r\n", "\n")
+        *lines, rest = rest.split("\n")
+        yield from lines
+        if len(rest) > LARGEST_EVENT:
+            raise ServiceError(f"{server} sent an event without end; is it a Bentham server?")
+
+
+def _event(server: str, fields: dict[str, str], text: str) -> Event:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise ServiceError(
+            f"{server} sent an event that is no JSON object; "
+            "check that it is a Bentham server of the same version"
+        )
+    return Event(fields.get("id", ""), fields.get("event", "message"), data)

@@ -1,0 +1,54 @@
+"""Replays a table: trials take the time and yield the scores that it records. For trying out."""
+
+import time
+from collections.abc import Callable
+from math import isfinite
+
+from bentham.errors import InvalidInput
+from bentham.executors.base import Broken, Outcome, Scored
+from bentham.tables import Table
+from bentham.wire import Lease
+
+
+class ReplayExecutor:
+    """Yields the table's score for a trial's dataset (or study, by name) and model.
+
+    A trial takes the table's cost times `scale`, in seconds by the clock given.
+    """
+
+    def __init__(
+        self, table: Table, scale: float = 0.0, clock: Callable[[], float] = time.monotonic
+    ):
+        if not (isfinite(scale) and scale >= 0.0):
+            raise InvalidInput(f"the scale is {scale:g}; give 0 or more seconds per unit of cost")
+        self._table, self._scale, self._clock = table, scale, clock
+        self._studies = {name: place for place, name in enumerate(table.studies)}
+        self._models = {name: place for place, name in enumerate(table.models)}
+
+    def start(self, lease: Lease) -> "ReplayedTrial":
+        """Begin a trial; nothing is computed, only time passes."""
+        study = self._studies.get(lease.dataset, self._studies.get(lease.study_name))
+        model = self._models.get(lease.model)
+        if study is None or model is None or not isfinite(self._table.scores[study, model]):
+            where = lease.dataset or lease.study_name
+            reason = f"no score of {lease.model!r} on {where!r} in the table {self._table.name}"
+            return ReplayedTrial(Broken(reason, final=True), self._clock(), self._clock)
+        ends = self._clock() + self._scale * float(self._table.costs[study, model])
+        outcome = Scored(float(self._table.scores[study, model]))
+        return ReplayedTrial(outcome, ends, self._clock)
+
+
+class ReplayedTrial:
+    """A trial that ends at a time known from the start."""
+
+    def __init__(self, outcome: Outcome, ends: float, clock: Callable[[], float]):
+        self._outcome, self._ends, self._clock = outcome, ends, clock
+
+    def poll(self) -> Outcome | None:
+        """The recorded outcome, once its time has come."""
+        return self._outcome if self._clock() >= self._ends else None
+
+    def kill(self) -> None:
+        """End it now, without a score, unless it has ended."""
+        if self.poll() is None:
+            self._outcome, self._ends = Broken("killed"), self._clock()

@@ -1,0 +1,278 @@
+"""The life of one device, as a generator: register, ask, run, report, and in the end leave.
+
+Nothing in here waits. Whenever there is nothing to do the generator yields the time at which it
+wants to be looked at again; the worker steps it then, or earlier when a call has ended. So one
+thread drives all devices, a clock that stands still drives the tests, and the moment at which a
+trial must be killed never hangs on the network.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from math import isfinite
+from typing import TypeAlias, TypeVar
+from uuid import uuid4
+
+from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
+from bentham.executors import Broken, Executor, Outcome, Running, Scored
+from bentham.wire import Device, Lease, Renewal, Trial
+from bentham.worker.calls import ANSWERS, Call, pause_after
+from bentham.worker.lifeline import Lifeline
+from bentham.worker.pool import FAREWELL_SECONDS, Log, Pool
+
+Result = TypeVar("Result")
+Steps = Generator[float, None, Result]  # yields when to be looked at again
+
+LOOK_SECONDS = 0.1  # between looks at a trial that runs
+LONGEST_SLEEP = 1.0
+SHORTEST_ASK = 1.0  # an answer of "nothing to run" that came sooner is not asked for again at once
+
+
+class GivenUp(Exception):
+    """A call that is not wanted any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """The trial is returned untried."""
+
+    why: str
+
+
+Ended: TypeAlias = Outcome | GivenBack
+
+
+class DeviceLife:
+    """One device. `step` it until it says that its life is over."""
+
+    def __init__(self, name: str, kind: str, pool: Pool):
+        self.name, self._kind, self._pool = name, kind, pool
+        self._log = pool.log.bind(device=name)
+        self.idle_since: float | None = None  # since when the server has had nothing to run
+        self.wake = 0.0
+        self._steps = self._live()
+
+    def step(self) -> bool:
+        """Do what can be done now; False when all is done."""
+        try:
+            self.wake = next(self._steps)
+        except StopIteration:
+            return False
+        return True
+
+    def abandon(self) -> None:
+        """Kill what runs, and say nothing to anybody."""
+        self._steps.close()
+
+    def _live(self) -> Steps[None]:
+        stop = self._pool.stop
+        conflicts = 0
+        try:
+            while not stop.draining:
+                yield from self._insist(self._register, self._draining)
+                self._log.info("registered")
+                try:
+                    while not stop.draining:
+                        yield from self._serve_one()
+                        conflicts = 0
+                except NotFound:
+                    self._log.warning("the server does not know this device: registering again")
+                except Conflict as error:
+                    conflicts += 1
+                    self._log.warning(
+                        "the server has this device at work: registering again; should two "
+                        "workers use this name, give each its own (--name)",
+                        reason=str(error),
+                    )
+                self.idle_since = None
+                yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
+        except GivenUp:
+            pass
+        yield from self._leave()
+
+    def _serve_one(self) -> Steps[None]:
+        client, key = self._pool.client, str(uuid4())
+        sent = self._pool.clock()
+        ask = lambda: client.lease(self.name, self._pool.wait, key)  # noqa: E731
+        lease = yield from self._insist(ask, self._draining)
+        if lease is None:
+            self.idle_since = sent if self.idle_since is None else self.idle_since
+            rest = SHORTEST_ASK - (self._pool.clock() - sent)
+            yield from self._pause(rest, self._draining)
+            return
+        self.idle_since = None
+        log = self._log.bind(trial=lease.trial, study=lease.study, model=lease.model)
+        lifeline = Lifeline(lease, sent)
+        ended = yield from self._run(lease, lifeline, log)
+        if ended is not None:
+            yield from self._report(lease, ended, lifeline.timeout, log)
+
+    def _run(self, lease: Lease, lifeline: Lifeline, log: Log) -> Steps[Ended | None]:
+        """Run a trial while its lease holds; None when it is no longer ours."""
+        pool = self._pool
+        beat: Call[Renewal] | None = None
+        beat_sent = 0.0
+        running: Running | None = None
+        try:
+            while True:
+                now = pool.clock()
+                if beat is not None and beat.done:
+                    if not self._heard(beat, beat_sent, lifeline, log):
+                        return None
+                    beat = None
+                if running is None and lifeline.fresh(now):
+                    if pool.stop.draining:
+                        return GivenBack("the worker stops")
+                    running = _started(pool.executor, lease)
+                    log.info("trial started", attempt=lease.attempt)
+                # First the outcome: one that came too late is still offered, and the server judges.
+                outcome = None if running is None else _polled(running)
+                if outcome is not None:
+                    return outcome
+                if pool.stop.hurried:
+                    return GivenBack("the worker stops at once")
+                if now >= lifeline.kill_at:
+                    return GivenBack("its lease could not be renewed")
+                if beat is None and now >= lifeline.due:
+                    beat_sent = now
+                    beat = pool.calls.start(self._heartbeat(lease, lifeline.timeout))
+                yield min(now + LOOK_SECONDS, lifeline.kill_at)
+        finally:
+            if running is not None:
+                running.kill()  # harmless when it has ended
+
+    def _heard(self, beat: Call[Renewal], sent: float, lifeline: Lifeline, log: Log) -> bool:
+        """Take in the answer to a heartbeat; False when the trial is no longer ours."""
+        try:
+            lifeline.renewed(sent, beat.result())
+            self._pool.link.back()
+        except (Conflict, NotFound, Refused) as error:
+            self._pool.link.back()
+            log.warning("trial dropped", reason=str(error))
+            return False
+        except NotAllowed:
+            raise
+        except ServiceError as error:
+            self._pool.link.lost(error)
+            lifeline.missed(self._pool.clock())
+        return True
+
+    def _report(self, lease: Lease, ended: Ended, timeout: float, log: Log) -> Steps[None]:
+        """Tell the server what came of a trial, for as long as it takes."""
+        try:
+            yield from self._insist(self._told(lease, ended, timeout), self._pool.stop.too_late)
+        except (Conflict, NotFound) as error:
+            log.warning("trial dropped", reason=str(error))
+        except Refused as error:
+            if isinstance(ended, Scored):
+                broken = Broken(f"the server refused the score {ended.score!r}: {error}", True)
+                yield from self._report(lease, broken, timeout, log)
+            else:
+                log.error("report refused", reason=str(error))
+        except GivenUp:
+            log.warning("trial dropped", reason="the server could not be told in time")
+        else:
+            _note(log, ended)
+
+    def _leave(self) -> Steps[None]:
+        until = self._pool.clock() + FAREWELL_SECONDS
+
+        def in_vain() -> bool:
+            return self._pool.clock() >= until or self._pool.stop.too_late()
+
+        try:
+            yield from self._insist(lambda: self._pool.client.leave_device(self.name), in_vain)
+            self._log.info("left")
+        except (NotFound, Conflict):
+            self._log.info("left")
+        except GivenUp:
+            self._log.warning("the server could not be told that the device leaves")
+
+    def _insist(self, call: Callable[[], Result], unless: Callable[[], bool]) -> Steps[Result]:
+        """Call until there is an answer; `unless` it is not wanted any more."""
+        pool, tries = self._pool, 0
+        while True:
+            try:
+                made = pool.calls.start(call)
+                while not made.done:
+                    if unless():
+                        raise GivenUp
+                    yield pool.clock() + LOOK_SECONDS
+                result = made.result()
+            except ANSWERS:
+                pool.link.back()
+                raise
+            except ServiceError as error:
+                pool.link.lost(error)
+                self.idle_since = None  # nobody knows what there is to run
+                tries += 1
+                yield from self._pause(pause_after(error, tries, pool.chance()), unless)
+                if unless():
+                    raise GivenUp from None
+            else:
+                pool.link.back()
+                return result
+
+    def _pause(self, seconds: float, unless: Callable[[], bool]) -> Steps[None]:
+        until = self._pool.clock() + seconds
+        while self._pool.clock() < until and not unless():
+            yield min(until, self._pool.clock() + LONGEST_SLEEP)
+
+    def _draining(self) -> bool:
+        return self._pool.stop.draining
+
+    def _register(self) -> Device:
+        return self._pool.client.register_device(self.name, self._kind)
+
+    def _heartbeat(self, lease: Lease, timeout: float) -> Callable[[], Renewal]:
+        return lambda: self._pool.client.heartbeat(lease.trial, lease.fence, timeout)
+
+    def _told(self, lease: Lease, ended: Ended, timeout: float) -> Callable[[], Trial]:
+        client, key = self._pool.client, str(uuid4())
+        trial, fence = lease.trial, lease.fence
+        match ended:
+            case Scored(score):
+                return lambda: client.complete(trial, fence, score, key, timeout)
+            case Broken(reason, final):
+                return lambda: client.fail(trial, fence, reason, final, key, timeout)
+            case GivenBack():
+                return lambda: client.release(trial, fence, key, timeout)
+
+
+def _started(executor: Executor, lease: Lease) -> Running:
+    try:
+        return executor.start(lease)
+    except Exception as error:  # a faulty executor fails a trial, not the worker
+        return _Stillborn(Broken(f"could not be started: {type(error).__name__}: {error}"))
+
+
+def _polled(running: Running) -> Outcome | None:
+    try:
+        outcome = running.poll()
+    except Exception as error:
+        return Broken(f"the executor failed: {type(error).__name__}: {error}")
+    if isinstance(outcome, Scored) and not isfinite(outcome.score):
+        return Broken(f"the score is {outcome.score}, not a finite number", final=True)
+    return outcome
+
+
+def _note(log: Log, ended: Ended) -> None:
+    match ended:
+        case Scored(score):
+            log.info("trial complete", score=score)
+        case Broken(reason, final):
+            log.warning("trial failed", reason=reason, final=final)
+        case GivenBack(why):
+            log.warning("trial given back", reason=why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stillborn:
+    """A trial that could not be started."""
+
+    outcome: Outcome
+
+    def poll(self) -> Outcome:
+        return self.outcome
+
+    def kill(self) -> None:
+        pass

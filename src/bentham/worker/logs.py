@@ -1,0 +1,25 @@
+"""The worker's log on standard error: lines for people at a terminal, JSON for programs."""
+
+import sys
+from typing import TextIO
+
+import structlog
+
+from bentham.worker.pool import Log
+
+
+def make_log(stream: TextIO | None = None) -> Log:
+    """A logger of its own: nothing global is configured."""
+    out = sys.stderr if stream is None else stream
+    processors: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if out.isatty():
+        processors[-1] = structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False)
+        processors.append(structlog.dev.ConsoleRenderer(pad_event_to=16, pad_level=False))
+    else:
+        processors.append(structlog.processors.JSONRenderer())
+    return structlog.wrap_logger(
+        structlog.WriteLogger(out), processors=processors, wrapper_class=structlog.BoundLogger
+    ).bind()

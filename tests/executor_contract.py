@@ -1,0 +1,91 @@
+"""What every executor must do. A test of one inherits this and says how to make its trials."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from bentham.executors import Broken, Executor, Outcome, Running, Scored
+from bentham.wire import Lease
+
+
+def lease(model: str, dataset: str = "wine", **changes: object) -> Lease:
+    """A lease as a server gives it."""
+    fields: dict[str, object] = {
+        "trial": "t_0000000000000001", "fence": 1, "device": "cpu-0", "tenant": "lab",
+        "study": "s_0000000000000001", "study_name": "wine quality", "dataset": dataset,
+        "metric": "accuracy", "model": model, "cost": 1.0, "attempt": 1, "lease_seconds": 40.0,
+        "heartbeat_seconds": 10.0,
+    }  # fmt: skip
+    return Lease.model_validate({**fields, **changes})
+
+
+class ExecutorContract:
+    """Override the fixtures; the tests are inherited."""
+
+    @pytest.fixture
+    def executor(self) -> Iterator[Executor]:
+        """The executor under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def scoring(self) -> Lease:
+        """A trial that ends with a score, soon."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def endless(self) -> Lease:
+        """A trial that does not end while the test runs."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def hopeless(self) -> Lease:
+        """A trial of a model or dataset that the executor does not have."""
+        raise NotImplementedError
+
+    def outcome(self, running: Running) -> Outcome:
+        """Wait for the end of a trial."""
+        until = time.monotonic() + 60.0
+        while time.monotonic() < until:
+            ended = running.poll()
+            if ended is not None:
+                return ended
+            time.sleep(0.005)
+        raise AssertionError("the trial does not end")
+
+    def test_a_trial_ends_with_its_score(self, executor: Executor, scoring: Lease) -> None:
+        running = executor.start(scoring)
+        ended = self.outcome(running)
+        assert isinstance(ended, Scored)
+        assert running.poll() == ended
+        running.kill()
+        assert running.poll() == ended
+
+    def test_a_trial_can_be_run_again(self, executor: Executor, scoring: Lease) -> None:
+        first, second = executor.start(scoring), executor.start(scoring)
+        assert self.outcome(second) == self.outcome(first)
+
+    def test_what_it_does_not_have_is_broken_for_good(
+        self, executor: Executor, hopeless: Lease
+    ) -> None:
+        ended = self.outcome(executor.start(hopeless))
+        assert isinstance(ended, Broken)
+        assert ended.final
+        assert hopeless.model in ended.reason
+
+    def test_a_killed_trial_yields_no_score(self, executor: Executor, endless: Lease) -> None:
+        running = executor.start(endless)
+        assert running.poll() is None
+        running.kill()
+        running.kill()
+        ended = self.outcome(running)
+        assert isinstance(ended, Broken)
+        assert not ended.final  # the next try may be left alone
+
+    def test_trials_do_not_wait_for_each_other(
+        self, executor: Executor, scoring: Lease, endless: Lease
+    ) -> None:
+        long = executor.start(endless)
+        assert isinstance(self.outcome(executor.start(scoring)), Scored)
+        assert long.poll() is None
+        long.kill()

@@ -1,0 +1,59 @@
+"""Executors: each runs the contract, and has tests of its own."""
+
+import numpy as np
+import pytest
+from clients import Time
+from executor_contract import ExecutorContract, lease
+
+from bentham.errors import InvalidInput
+from bentham.executors import Broken, Executor, ReplayExecutor, Scored
+from bentham.tables import Table
+from bentham.wire import Lease
+
+TABLE = Table(
+    "small",
+    ("wine", "iris"),
+    ("svm", "forest"),
+    np.array([[0.7, 0.8], [0.9, np.nan]]),
+    np.array([[0.0001, 1e9], [2.0, np.nan]]),
+)
+
+
+class TestReplay(ExecutorContract):
+    @pytest.fixture
+    def executor(self) -> Executor:
+        return ReplayExecutor(TABLE, scale=1.0)
+
+    @pytest.fixture
+    def scoring(self) -> Lease:
+        return lease("svm")
+
+    @pytest.fixture
+    def endless(self) -> Lease:
+        return lease("forest")
+
+    @pytest.fixture(params=["bayes", "forest"])
+    def hopeless(self, request: pytest.FixtureRequest) -> Lease:
+        return lease(request.param, dataset="iris")
+
+    def test_a_trial_takes_the_tables_cost(self) -> None:
+        time = Time()
+        running = ReplayExecutor(TABLE, 3.0, lambda: time.now).start(lease("svm", "iris"))
+        time.now = 5.99
+        assert running.poll() is None
+        time.now = 6.0
+        assert running.poll() == Scored(0.9)
+
+    def test_without_a_scale_it_takes_no_time(self) -> None:
+        assert ReplayExecutor(TABLE).start(lease("forest")).poll() == Scored(0.8)
+
+    def test_a_study_without_a_dataset_goes_by_its_name(self) -> None:
+        executor = ReplayExecutor(TABLE)
+        assert executor.start(lease("svm", "", study_name="iris")).poll() == Scored(0.9)
+        ended = executor.start(lease("svm", "", study_name="none")).poll()
+        assert ended == Broken("no score of 'svm' on 'none' in the table small", final=True)
+
+    @pytest.mark.parametrize("scale", [-1.0, float("nan"), float("inf")])
+    def test_scales_that_make_no_sense(self, scale: float) -> None:
+        with pytest.raises(InvalidInput, match="scale"):
+            ReplayExecutor(TABLE, scale)
