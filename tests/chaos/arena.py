@@ -19,6 +19,7 @@ from chaos.server import Command, Instance, Zygote
 UP_SECONDS = 60.0  # a machine that does much else at the same time is slow
 END_SECONDS = 90.0
 SNAPSHOT_KILLS = 10
+WARM = 150
 
 
 class Arena:
@@ -153,6 +154,16 @@ class Arena:
             self.server.start()
             time.sleep(self.random.uniform(0.0, 0.3))
             self.server.kill()
+
+    def warm_up(self) -> None:
+        """Let the prior be learned, and take a snapshot of it.
+
+        At first it is learned anew with every score, and so again by every server that reads the
+        log, which then takes longer to start than it lives.
+        """
+        assert self.ledger.await_count("complete", WARM, UP_SECONDS), "nothing gets done"
+        self.snapshot()
+        self._await_snapshot()
 
     def kill_serving(self, times: int, most: int = 40) -> None:
         """Kill the server with its hands full, and start it again at once.

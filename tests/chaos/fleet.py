@@ -21,9 +21,8 @@ from uuid import UUID
 from chaos.ledger import Ledger
 from chaos.server import Command, Zygote
 
-# Large studies: the prior is learned anew with each that ends, and again when the log is read.
-MODELS = tuple(f"model-{number}" for number in range(24))
-OWN = 16  # of these in a study that adds none
+MODELS = tuple(f"model-{number}" for number in range(8))
+OWN = 5  # of these in a study that adds none
 DATASETS = 2000
 TENANTS = ("vision", "speech")
 AHEAD = 40  # arms that tenants want beyond those that were run: nobody is ever without work
