@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from bentham.tables import load_table
 
+pytest_plugins = ["postgres"]
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")

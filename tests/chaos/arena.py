@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from postgres import free_port
 
 from bentham.storage import open_log
 from chaos.fleet import TENANTS, Caller, QuickWorker, RealWorker, Tenants, write_table
-from chaos.judge import Verdict, judge
+from chaos.judge import Verdict, judge, pages
 from chaos.ledger import Ledger
 from chaos.proxy import Proxy
 from chaos.server import Command, Instance, Zygote
@@ -163,7 +164,7 @@ class Arena:
         """
         assert self.ledger.await_count("complete", WARM, UP_SECONDS), "nothing gets done"
         self.snapshot()
-        self._await_snapshot()
+        self.await_snapshot()
 
     def kill_serving(self, times: int, most: int = 40) -> None:
         """Kill the server with its hands full, and start it again at once.
@@ -185,11 +186,12 @@ class Arena:
 
     def snapshot(self) -> None:
         """Begin to take a snapshot while all goes on, after the one before is done."""
-        self._await_snapshot()
+        self.await_snapshot()
         log = self.folder / "snapshot.log"
         self._snapshot = self.zygote.start(["log", "snapshot", *self._where()], log)
 
-    def _await_snapshot(self) -> None:
+    def await_snapshot(self) -> None:
+        """Wait for the snapshot that was begun."""
         code = 0 if self._snapshot is None else self._snapshot.wait()
         assert code == 0, (self.folder / "snapshot.log").read_text()
 
@@ -203,7 +205,7 @@ class Arena:
         """No more studies: everything is run to its end; how long that took."""
         assert self.tenants is not None
         began = time.monotonic()
-        self._await_snapshot()
+        self.await_snapshot()
         self.tenants.join()
         self._await_ready()
         while self.admin.get("/v1/studies?state=open&limit=1")["items"]:
@@ -215,6 +217,10 @@ class Arena:
         for real in self.real:
             assert real.drain() == 0, (self.folder / f"{real.prefix}.log").read_text()
         return took
+
+    def trials(self) -> list[dict[str, Any]]:
+        """All trials, as the live service shows them."""
+        return list(pages(self.admin, "/v1/trials?limit=1000"))
 
     def judge(self) -> Verdict:
         """What came of it."""

@@ -177,8 +177,8 @@ def _studies(verdict: Verdict, pool: Pool) -> None:
 def _views(verdict: Verdict, pool: Pool, admin: Caller) -> None:
     """A reader of the log and the live service see the same."""
     live = {
-        "studies": list(_pages(admin, "/v1/studies?limit=1000")),
-        "trials": list(_pages(admin, "/v1/trials?limit=1000")),
+        "studies": list(pages(admin, "/v1/studies?limit=1000")),
+        "trials": list(pages(admin, "/v1/trials?limit=1000")),
         "tenants": admin.get("/v1/tenants")["items"],
     }
     folded = {
@@ -190,7 +190,8 @@ def _views(verdict: Verdict, pool: Pool, admin: Caller) -> None:
         verdict.demand(live[name] == views, f"the live service shows other {name} than the log")
 
 
-def _pages(admin: Caller, path: str) -> Iterator[dict[str, Any]]:
+def pages(admin: Caller, path: str) -> Iterator[dict[str, Any]]:
+    """All items of a list, page by page."""
     after = ""
     while True:
         page = admin.get(path + after)

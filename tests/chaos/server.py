@@ -4,11 +4,13 @@ Importing takes far longer than starting: a zygote imports once, and every proce
 it. The process is then `bentham ...` as the command line runs it, in a process of its own.
 """
 
+import http.client
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -147,6 +149,26 @@ class Instance:
             self._cold.send_signal(number)
         elif self._command is not None:
             self._command.send(number)
+
+    def phase(self) -> str:
+        """What it says of itself; empty if it says nothing within a second."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1.0)
+        try:
+            connection.request("GET", "/readyz")
+            return str(json.loads(connection.getresponse().read())["status"])
+        except (OSError, http.client.HTTPException):
+            return ""
+        finally:
+            connection.close()
+
+    def await_phase(self, wanted: str, seconds: float) -> bool:
+        """Wait until it says so; False if it does not in time."""
+        until = time.monotonic() + seconds
+        while self.phase() != wanted:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+        return True
 
     def kill(self) -> None:
         """kill -9."""
