@@ -1,15 +1,19 @@
 """Hypothesis explores anew on a developer's machine, and repeats itself in CI."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from canned import ROUTES
+from clients import TOKEN
 from commands import Bentham, write_table
 from hypothesis import settings
+from servers import Canned
 
 from bentham.tables import load_table
 
-pytest_plugins = ["postgres"]
+pytest_plugins = ["postgres", "storage_contract"]
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
@@ -26,3 +30,15 @@ def bentham(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def small(tmp_path: Path) -> Path:
     """A real table of 12 studies x 8 models."""
     return write_table(tmp_path / "small.csv", load_table("oboe:8").only(range(0, 360, 30)))
+
+
+@pytest.fixture
+def canned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Canned]:
+    """A server of canned answers, which commands find by the environment."""
+    server = Canned(ROUTES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BENTHAM_SERVER", server.address)
+    monkeypatch.setenv("BENTHAM_TOKEN", TOKEN)
+    monkeypatch.delenv("BENTHAM_TOKEN_FILE", raising=False)
+    yield server
+    server.close()

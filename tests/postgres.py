@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -34,13 +35,27 @@ def free_port() -> int:
         return port
 
 
+def roomy_memory() -> Path | None:
+    """A file system in memory, if there is room: a database is 300 files, each with its fsync."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free > 2**30 else None
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
 class PostgresServer:
     """One server in a folder of its own, over loopback; fsync is on, as in production."""
 
     def __init__(self) -> None:
         # PostgreSQL refuses to run as root. The folder is not pytest's: nobody else may enter that.
         self._user = "nobody" if os.geteuid() == 0 else None
-        self._home = Path(tempfile.mkdtemp(prefix="bentham-postgres-"))
+        self._home = Path(tempfile.mkdtemp(prefix="bentham-postgres-", dir=roomy_memory()))
         if self._user is not None:
             shutil.chown(self._home, self._user)
         self._data = self._home / "data"
@@ -70,7 +85,7 @@ class PostgresServer:
                 [
                     *(programs() / "postgres", "-D", self._data, "-p", str(self._port)),
                     *("-h", "127.0.0.1", "-k", "", "-c", "max_connections=50"),
-                    *("-c", "shared_buffers=32MB"),
+                    *("-c", "shared_buffers=32MB", "-c", "recovery_init_sync_method=syncfs"),
                 ],
                 stdout=log,
                 stderr=log,
@@ -98,24 +113,37 @@ class PostgresServer:
         ]
         os.kill(parent, signal.SIGKILL)
         for child in children:
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         self._process.wait()
         self._process = None
+        began = time.monotonic()
+        while any(map(is_running, children)):  # a new server does not start beside them
+            assert time.monotonic() < began + DEADLINE
+            time.sleep(0.01)
 
     def stop(self) -> None:
         """Stop it and remove all of it."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)  # ends connections, then stops in order
+            self._process.send_signal(signal.SIGQUIT)  # at once: nothing is to be kept
             self._process.wait(DEADLINE)
             self._process = None
         shutil.rmtree(self._home)
 
-    def fresh(self) -> str:
+    def fresh(self, options: str = "") -> str:
         """The URL of a new, empty database."""
         name = f"test{next(self._numbers)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+            connection.execute(f'CREATE DATABASE "{name}" {options}'.encode())
         return self.url(name)
+
+    def drop(self, url: str) -> None:
+        """Remove a database and whoever uses it."""
+        if self._process is None:  # killed by a test that failed before it could start it again
+            self.start()
+        name = url.rpartition("/")[2]
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
 
 
 @pytest.fixture(scope="session")
@@ -128,6 +156,8 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def postgres_url(postgres: PostgresServer) -> str:
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
     """An empty database."""
-    return postgres.fresh()
+    url = postgres.fresh()
+    yield url
+    postgres.drop(url)

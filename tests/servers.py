@@ -1,9 +1,12 @@
-"""Servers for tests of the client: one of raw sockets, for what a good server never does."""
+"""Servers for tests: one of raw sockets, for what a good one never does; one of canned answers."""
 
+import json
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 PROBLEM = b'{"title": "Busy", "status": 503, "detail": "the storage is away"}'
 
@@ -68,3 +71,49 @@ def _read_request(connection: socket.socket) -> str:
             while len(body) < int(line.split(b":")[1]):
                 body += connection.recv(65536)
     return (head + b"\r\n\r\n" + body).decode()
+
+
+class Canned:
+    """Gives to each method and path the answer it was told to, and keeps what it was asked."""
+
+    def __init__(self, answers: Mapping[str, object]):
+        self.answers = dict(answers)
+        self.asked: list[tuple[str, str]] = []  # method and path, body
+        canned = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                length = int(self.headers.get("Content-Length", 0))
+                route = f"{self.command} {self.path.partition('?')[0]}"
+                canned.asked.append(
+                    (f"{self.command} {self.path}", self.rfile.read(length).decode())
+                )
+                missing = {"title": "Not found", "status": 404, "detail": f"there is no {route}"}
+                body = canned.answers.get(route, missing)
+                status = body["status"] if isinstance(body, dict) and "title" in body else 200
+                content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = False  # so that closing waits for them
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def bodies(self, route: str) -> list[Any]:
+        """The JSON bodies that were sent to a method and path."""
+        return [json.loads(body) for asked, body in self.asked if asked == route]
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

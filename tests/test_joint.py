@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from problems import random_covariance
 
 from bentham.core import LearnedPrior, Scheduler, SharedPrior
-from bentham.core.blocks import Block, StudyState
+from bentham.core.blocks import Block
 from bentham.core.policies import joint
 from bentham.core.policies.joint import draws, marginal_gains
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import Study
+from bentham.core.study_state import StudyState
 from bentham.core.warp import Warp
 
 

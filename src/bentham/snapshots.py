@@ -13,7 +13,8 @@ A digest does not keep out who can compute one, so the pickle is not trusted eit
 a class or a function: objects are made by the few makers below, which look for their class among
 those of PACKAGES that are imported already, and run no constructor. So a hostile pickle gets
 nothing into its hands that it could call, and no class to change. It can still make a state that
-is wrong, or use up memory: keep snapshots where only the service writes.
+is wrong, use up memory or, nested deep enough, crash the interpreter: keep snapshots where only
+the service writes.
 """
 
 import hashlib

@@ -10,6 +10,13 @@ from bentham import __version__
 from bentham.cli.bench import bench_app
 from bentham.cli.db import db_app
 from bentham.cli.log import log_app
+from bentham.cli.remote_devices import device_app, trial_app
+from bentham.cli.remote_explain import explain
+from bentham.cli.remote_history import history_app
+from bentham.cli.remote_status import status
+from bentham.cli.remote_studies import study_app
+from bentham.cli.remote_tenants import tenant_app
+from bentham.cli.remote_tokens import token_app
 from bentham.cli.replay import replay
 from bentham.cli.reproduce import reproduce
 from bentham.cli.serve import serve
@@ -32,6 +39,14 @@ app.command()(replay)
 app.command()(reproduce)
 app.command()(serve)
 app.command()(worker)
+app.command()(status)
+app.command()(explain)
+app.add_typer(study_app, name="study")
+app.add_typer(trial_app, name="trial")
+app.add_typer(device_app, name="device")
+app.add_typer(tenant_app, name="tenant")
+app.add_typer(token_app, name="token")
+app.add_typer(history_app, name="history")
 app.add_typer(bench_app, name="bench")
 app.add_typer(db_app, name="db")
 app.add_typer(log_app, name="log")

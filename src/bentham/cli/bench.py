@@ -109,6 +109,57 @@ def regret(
         print_regret(result, time.monotonic() - began)
 
 
+@bench_app.command()
+def service(
+    studies: Annotated[int, typer.Option(min=1, metavar="N", help="How many studies.")] = 1000,
+    models: Annotated[int, typer.Option(min=1, metavar="N", help="How many models each.")] = 50,
+    seconds: Annotated[
+        float, typer.Option(min=1.0, metavar="S", help="How long to measure each.")
+    ] = 20.0,
+    warm_up: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Cycles before measuring begins.")
+    ] = 2000,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="BENTHAM_DATABASE",
+            help="An empty PostgreSQL database, instead of SQLite.",
+            show_default=False,
+            show_envvar=False,
+        ),
+    ] = None,
+    rival: Annotated[
+        bool, typer.Option("--optuna/--no-optuna", help="Measure Optuna's ask and tell, too.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Count cycles of lease and report a second, each durably committed.
+
+    Starts a server of its own, with eight local workers that report at once. For example:
+
+    [bold]bentham bench service --studies 1000 --models 50[/]
+    """
+    from bentham.bench.service import bench_service
+
+    with progress_bar(1) as bar:
+        result = bench_service(studies, models, seconds, warm_up, database, rival, bar.describe)
+    if as_json:
+        print(json.dumps(result))
+        return
+    print(
+        f"{studies:,} studies x {models:,} models on {result['database']}, {result['workers']} "
+        f"workers: {result['cycles_per_second']:,} cycles a second\n"
+        f"lease p50 {result['lease_p50_ms']} ms, p99 {result['lease_p99_ms']} ms; "
+        f"report p50 {result['report_p50_ms']} ms, p99 {result['report_p99_ms']} ms"
+    )
+    if result["optuna"]:
+        print(
+            f"Optuna {result['optuna']['version']} ask+tell: {result['optuna']['best']:,} a "
+            f"second; Bentham does {result['ratio_to_optuna']} times as many"
+        )
+
+
 def _listed(option: str, values: list[str] | None, default: Sequence[str]) -> list[str]:
     if values is None:
         return list(default)

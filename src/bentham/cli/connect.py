@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_SERVER = "http://127.0.0.1:8642"
 DEFAULT_TOKEN_FILE = Path("bentham-data") / "admin.token"
 LARGEST_TOKEN = 4096
+PATIENCE = 10.0
 CONNECTION = "Connection"
 
 Server = Annotated[
@@ -40,14 +41,13 @@ TokenFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value, and nothing else.")]
 
 
-def connect(
-    server: str, token_file: Path | None, *, timeout: float = 10.0, patience: float = 10.0
-) -> "Client":
+def connect(server: str, token_file: Path | None, patience: float | None = None) -> "Client":
     """A client of the server."""
     # Here, so that commands which need no server start without HTTP.
     from bentham.client import Client
 
-    return Client(server, find_token(token_file), timeout=timeout, patience=patience)
+    patience = PATIENCE if patience is None else patience
+    return Client(server, find_token(token_file), patience=patience)
 
 
 def find_token(token_file: Path | None) -> str:

@@ -94,6 +94,8 @@ def refusal(server: str, status: int, problem: dict[str, Any] | None) -> Service
     if told:
         more = f" and {len(errors) - MOST_ERRORS} more" if len(errors) > MOST_ERRORS else ""
         text = f"{text.rstrip('.:;')}: {'; '.join(told)}{more}"
+    # Names that somebody else chose stand in it: it must not steer the terminal that shows it.
+    text = "".join(sign if sign.isprintable() else " " for sign in text)
     return kind(text, status, problem)
 
 

@@ -165,7 +165,7 @@ class Client:
 
     def studies(self, state: str | None = None) -> Iterator[Study]:
         """All studies, or those that are open, paused or closed."""
-        return self._items("/v1/studies", Study, {"state": state})
+        return self._items("/v1/studies", Study, {"state": state, "limit": 1000})
 
     def study(self, study_id: str) -> Study:
         """One study."""
@@ -254,7 +254,7 @@ class Client:
 
     def trials(self, study: str | None = None, state: str | None = None) -> Iterator[Trial]:
         """All trials, or those of a study or in a state."""
-        return self._items("/v1/trials", Trial, {"study": study, "state": state})
+        return self._items("/v1/trials", Trial, {"study": study, "state": state, "limit": 1000})
 
     def trial(self, trial_id: str) -> Trial:
         """One trial."""
@@ -264,7 +264,7 @@ class Client:
 
     def decisions(self, study: str | None = None) -> Iterator[Decision]:
         """All decisions, or those of a study."""
-        return self._items("/v1/decisions", Decision, {"study": study})
+        return self._items("/v1/decisions", Decision, {"study": study, "limit": 100})
 
     def decision(self, trial_id: str) -> Decision:
         """The decision that started a trial."""

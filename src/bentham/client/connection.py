@@ -1,9 +1,9 @@
 """One server, one token: sends requests, repeats what may pass, and turns answers into models.
 
 What is repeated, for up to `patience` seconds in all: no connection, no answer in time, an answer
-that was cut off, and 429, 502, 503 and 504. A POST keeps its Idempotency-Key over its repeats, so
-that the server does it once. Everything else is final. The token stands in one header of requests
-and nowhere else: no error, repr or log may hold it.
+that was cut off, and 408, 429, 502, 503 and 504. A POST keeps its Idempotency-Key over its
+repeats, so that the server does it once. Everything else is final. The token stands in one header
+of requests and nowhere else: no error, repr or log may hold it.
 """
 
 import ipaddress
@@ -30,7 +30,7 @@ from bentham.errors import InvalidInput, ServiceError, Unavailable
 Model = TypeVar("Model", bound=BaseModel)
 Parameters = Mapping[str, str | int | float | None]
 
-PASSING = frozenset({429, 502, 503, 504})
+PASSING = frozenset({408, 429, 502, 503, 504})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 # What stands in addresses: names and identifiers. Anything else could lead somewhere else.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")

@@ -4,9 +4,10 @@ No clock, no I/O, no threads, no global random state: events in, decisions out. 
 as a field of an event. Imports point inwards; nothing here knows of simulator, service or CLI.
 """
 
+from bentham.core.belief import Belief, Defaults, defaults_of
 from bentham.core.bounds import RunBounds, bounds_of_run
 from bentham.core.costs import PastCosts
-from bentham.core.decision import Decision, DeviceName, Gain, Reason, RunnerUp
+from bentham.core.decision import Change, Decision, DeviceName, Gain, Reason, RunnerUp
 from bentham.core.events import Event, event_from_dict, event_to_dict
 from bentham.core.kernels import KERNELS
 from bentham.core.layouts import prior_from
@@ -16,7 +17,7 @@ from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior
 from bentham.core.problem import Arm, Study
 from bentham.core.regret import Regret, RegretMeter
 from bentham.core.replay import Difference, recover, verify
-from bentham.core.scheduler import DEFAULT_ATTEMPTS, Belief, Defaults, Scheduler, defaults_of
+from bentham.core.scheduler import DEFAULT_ATTEMPTS, Scheduler
 from bentham.core.sources import DEFAULT_JITTER, kernel_prior, sample_prior
 from bentham.core.theory import (
     Bounds,
@@ -34,6 +35,7 @@ __all__ = [
     "Arm",
     "Belief",
     "Bounds",
+    "Change",
     "Decision",
     "Defaults",
     "DeviceName",

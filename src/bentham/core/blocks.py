@@ -2,7 +2,8 @@
 
 name        shape        meaning
 status      (arms,)      untried, running, observed or failed
-cost        (arms,)      c(x), as given or as predicted; NaN where no study ever listed the arm
+cost        (arms,)      c(x), as given or as predicted; NaN where no study ever listed the arm;
+                         computed when looked at, from what was believed at the last `expect`
 said        (arms,)      what a study said the arm costs, else NaN
 score       (arms,)      z(x) where observed, else NaN
 listers     (arms,)      how many studies list the arm
@@ -11,16 +12,15 @@ first_study (arms,)      the lowest study that lists the arm, where one does
 pairs       (pairs,)     every (study, arm) pair of the block, study after study
 """
 
-import itertools
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 
+from bentham.core.expected_costs import Question, expected_costs
 from bentham.core.outlook import Outlook
 from bentham.core.posterior import Posterior
 from bentham.core.prior import BlockPrior
-from bentham.core.problem import Study
+from bentham.core.study_state import Listing, Pairs, StudyState
 from bentham.core.validation import Integers, Vector
 
 
@@ -33,68 +33,6 @@ class Status(IntEnum):
     FAILED = 3
 
 
-class StudyState:
-    """A study being served: what it lists, and the best it has so far."""
-
-    __slots__ = (
-        "block",
-        "columns",
-        "dataset",
-        "given_costs",
-        "incumbent",
-        "incumbent_column",
-        "name",
-        "open_arms",
-        "order",
-        "served",
-        "tenant",
-        "weight",
-    )
-
-    def __init__(self, spec: Study, order: int, block: "Block", columns: Integers, costs: Vector):
-        # Not the spec itself: its mapping of costs would be most of a large pool's memory.
-        self.name = spec.name
-        self.dataset = spec.dataset
-        self.tenant = spec.tenant
-        self.weight = spec.weight
-        self.order = order
-        self.block = block
-        self.columns = columns  # in model order
-        self.given_costs = costs  # NaN where the study does not say
-        self.incumbent = spec.floor
-        self.incumbent_column: int | None = None
-        self.open_arms = 0
-        self.served = True
-
-    @property
-    def costs(self) -> Vector:
-        """What its models cost, as given or as predicted."""
-        return self.block.cost[self.columns]
-
-    def credit(self, column: int, score: float) -> None:
-        """Take note of a score on one of the study's arms: x_i*(t) of Eq. (1)."""
-        if self.incumbent_column is None or score > self.incumbent:
-            self.incumbent, self.incumbent_column = score, column
-
-
-class _Pairs(NamedTuple):
-    """Every (study, arm) pair of a block, study after study."""
-
-    column: Integers
-    owner: Integers  # the study's place in the block
-    start: dict[int, int]  # where a study's pairs begin, by the study's order
-
-    @staticmethod
-    def of(studies: list["StudyState"]) -> "_Pairs":
-        lengths = [len(study.columns) for study in studies]
-        starts = itertools.accumulate(lengths, initial=0)
-        return _Pairs(
-            np.concatenate([study.columns for study in studies]),
-            np.repeat(np.arange(len(studies)), lengths),
-            {study.order: start for study, start in zip(studies, starts, strict=False)},
-        )
-
-
 # Of a block, made again when asked for, to the same bit: a snapshot does without.
 _MADE_AGAIN = frozenset({"_gains", "_outlook", "_pairs", "_posterior", "_totals"})
 
@@ -103,17 +41,19 @@ class Block:
     """Correlated arms, their posterior, and the studies that list them."""
 
     __slots__ = (
+        "_cost",
         "_gains",
-        "_observed",
+        "_listings",
         "_outlook",
         "_pairs",
         "_posterior",
+        "_running",
         "_sole",
         "_totals",
         "candidate",
-        "cost",
         "first_study",
         "listers",
+        "observed",
         "order",
         "prior",
         "said",
@@ -129,16 +69,18 @@ class Block:
         self.prior = prior
         self.studies: list[StudyState] = []
         self.status = np.zeros(prior.size, dtype=np.int8)
-        self.cost: Vector = np.full(prior.size, np.nan)
+        self._cost: Vector = np.full(prior.size, np.nan)
+        self._listings: list[Listing] | None = None
         self.said: Vector = np.full(prior.size, np.nan)
         self.score: Vector = np.full(prior.size, np.nan)
         self.listers: Integers = np.zeros(prior.size, dtype=np.int64)
         self.candidate = np.zeros(prior.size, dtype=bool)
         self.first_study: Integers = np.zeros(prior.size, dtype=np.int64)
-        self._observed: list[int] = []
+        self.observed: list[int] = []
+        self._running: set[int] = set()
         self._posterior: Posterior | None = None
         self._outlook: Outlook | None = None
-        self._pairs: _Pairs | None = None
+        self._pairs: Pairs | None = None
         self._sole: StudyState | None = None
         self._totals: Vector | None = None
         self._gains: Vector = np.zeros(0)
@@ -154,11 +96,48 @@ class Block:
         self._gains = np.zeros(0)
 
     @property
+    def cost(self) -> Vector:
+        """What each arm costs."""
+        awaited = self.awaited_costs()
+        if awaited:
+            questions = [question for _, question in awaited]
+            for (listing, _), costs in zip(awaited, expected_costs(questions), strict=True):
+                self.settle_costs(listing, costs)
+        return self._cost
+
+    def awaited_costs(self) -> list[tuple[Listing, Question]]:
+        """What must be computed before costs can be looked at."""
+        return [
+            (listing, Question(listing.belief, listing.cost_columns, self.said[listing.columns]))
+            for listing in self._listings or ()
+            if listing.belief is not None
+        ]
+
+    def settle_costs(self, listing: Listing, costs: Vector) -> None:
+        """Take in what was computed."""
+        self._cost[listing.columns] = costs
+        listing.belief = None
+
+    @property
+    def listings(self) -> list[Listing]:
+        """What is listed, dataset by dataset."""
+        if self._listings is None:
+            listed: dict[str, list[Integers]] = {}
+            for study in self.studies:
+                listed.setdefault(study.dataset, []).append(study.columns)
+            self._listings = []
+            for dataset, several in listed.items():
+                columns = several[0] if len(several) == 1 else np.unique(np.concatenate(several))
+                unsaid = bool(np.isnan(self.said[columns]).any())
+                self._listings.append(Listing(dataset, columns, unsaid))
+        return self._listings
+
+    @property
     def posterior(self) -> Posterior:
         """The posterior, conditioned again in the old order if the block had been at rest."""
         if self._posterior is None:
             self._posterior = Posterior(self.prior)
-            for column in self._observed:
+            for column in self.observed:
                 self._posterior.observe(column, self._warped(column))
         return self._posterior
 
@@ -169,39 +148,67 @@ class Block:
             self._outlook = Outlook.of(self.posterior, self.prior)
         return self._outlook
 
+    @property
+    def conditioned(self) -> bool:
+        """Whether the posterior is at hand, or what it says."""
+        return self._posterior is not None or self._outlook is not None
+
+    def warped_scores(self) -> list[float]:
+        """What was observed, in order, in warped units."""
+        warped: list[float] = self.prior.warp(self.score[self.observed]).tolist()
+        return warped
+
+    def believe(self, posterior: Posterior | None, outlook: Outlook) -> None:
+        """Take in what the prior and the observations make; the posterior may come later."""
+        self._posterior, self._outlook = posterior, outlook
+
+    def sole_unimproved(self) -> StudyState | None:
+        """The one study that lists every arm, if its gains are not at hand."""
+        return self._sole if self._totals is None else None
+
+    def improve(self, gains: Vector) -> None:
+        """Take in the expected improvement of every arm, for the one study that lists them all."""
+        assert self._sole is not None
+        self._totals = self._gains = self._sole.weight * gains
+
     def adopt(self, prior: BlockPrior) -> None:
         """Believe another prior, of the same arms and perhaps more; observations are kept."""
-        more = (0, prior.size - self.prior.size)
-        if more[1]:
-            self.status, self.candidate = np.pad(self.status, more), np.pad(self.candidate, more)
-            self.listers = np.pad(self.listers, more)
-            self.first_study = np.pad(self.first_study, more)
-            for name in ("cost", "said", "score"):
-                longer = np.pad(getattr(self, name), more, constant_values=np.nan)
-                setattr(self, name, longer)
+        more = prior.size - self.prior.size
+        if more:
+            self._widen((0, more))
         self.prior = prior
-        self._posterior = self._outlook = None
-        self._note_studies()
+        self._posterior = self._outlook = self._totals = None
+        if more:
+            self._note_sole()
+
+    def _widen(self, more: tuple[int, int]) -> None:
+        self.status, self.candidate = np.pad(self.status, more), np.pad(self.candidate, more)
+        self.listers = np.pad(self.listers, more)
+        self.first_study = np.pad(self.first_study, more)
+        for name in ("_cost", "said", "score"):
+            longer = np.pad(getattr(self, name), more, constant_values=np.nan)
+            setattr(self, name, longer)
 
     def add(self, study: StudyState) -> None:
         """Begin to serve a study, the youngest; what is observed already counts for it."""
-        columns = study.columns
+        columns, cost = study.columns, self.cost  # what was expected until now
         self.studies.append(study)
         unsaid = np.isnan(study.given_costs)
         before = np.where(self.listers[columns] > 0, self.said[columns], np.nan)
         self.said[columns] = np.where(unsaid, before, study.given_costs)
-        self.cost[columns] = self.said[columns]
+        cost[columns] = self.said[columns]
         self.first_study[columns[self.listers[columns] == 0]] = study.order
         self.listers[columns] += 1
         self.candidate[columns] = self.status[columns] == Status.UNTRIED
         study.open_arms = int(self.candidate[columns].sum())
-        for column in self._observed:
+        for column in self.observed:
             if column in columns:
                 study.credit(column, float(self.score[column]))
         self._note_studies()
 
     def remove(self, study: StudyState) -> None:
         """Stop serving a study."""
+        _ = self.cost  # what was expected until now: the others keep it
         self.studies.remove(study)
         study.served, study.open_arms = False, 0
         self.listers[study.columns] -= 1
@@ -237,11 +244,12 @@ class Block:
     def observe(self, column: int, score: float) -> None:
         """An arm's score is known: condition the posterior, credit the studies that list it."""
         self.status[column] = Status.OBSERVED
+        self._running.discard(column)
         self.score[column] = score
         if self._posterior is not None:
             self._posterior.observe(column, self._warped(column))
         self._outlook = None
-        self._observed.append(column)
+        self.observed.append(column)
         for study in self.studies_listing(column):
             study.credit(column, score)
         self._totals = None
@@ -249,6 +257,7 @@ class Block:
     def start(self, column: int, listing: list[StudyState]) -> None:
         """A candidate is run from now on; `listing` are the studies that list it."""
         self.status[column] = Status.RUNNING
+        self._running.add(column)
         self.candidate[column] = False
         for study in listing:
             study.open_arms -= 1
@@ -257,9 +266,19 @@ class Block:
     def restore(self, column: int, listing: list[StudyState]) -> None:
         """A running arm may be picked again, if anybody still wants it."""
         self.status[column] = Status.UNTRIED
+        self._running.discard(column)
         self.candidate[column] = bool(listing)
         for study in listing:
             study.open_arms += 1
+
+    def fail(self, column: int) -> None:
+        """A running arm will not be tried again."""
+        self.status[column] = Status.FAILED
+        self._running.discard(column)
+
+    def running(self) -> list[int]:
+        """The columns that are running, ascending."""
+        return sorted(self._running)
 
     def gains(self, column: int) -> list[tuple[StudyState, float]]:
         """Each listing study's weighted expected improvement from the arm: Eq. (3)."""
@@ -288,8 +307,7 @@ class Block:
             return
         outlook = self.outlook
         if self._sole:
-            gains = outlook.improvement(self._sole.incumbent)
-            self._totals = self._gains = self._sole.weight * gains
+            self.improve(outlook.improvement(self._sole.incumbent))
             return
         column, owner, _ = self._all_pairs()
         incumbent = np.array([study.incumbent for study in self.studies])[owner]
@@ -302,13 +320,16 @@ class Block:
         return float(self.prior.warp(self.score[column]))
 
     def _note_studies(self) -> None:
+        self._listings = self._pairs = self._totals = None
+        self._note_sole()
+
+    def _note_sole(self) -> None:
         # The usual case, worth a short cut: one study, which lists every arm, in column order.
         sole = len(self.studies) == 1 and len(self.studies[0].columns) == self.prior.size
         self._sole = self.studies[0] if sole and self.prior.in_model_order else None
-        self._pairs = self._totals = None
 
-    def _all_pairs(self) -> _Pairs:
+    def _all_pairs(self) -> Pairs:
         # Made when first needed: studies are mostly added many at a time.
         if self._pairs is None:
-            self._pairs = _Pairs.of(self.studies)
+            self._pairs = Pairs.of(self.studies)
         return self._pairs

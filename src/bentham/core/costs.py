@@ -31,11 +31,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
+from bentham.core.expected_costs import CostBelief, Question, expected_costs
 from bentham.core.learning.prior import LearnedPrior, Learner
-from bentham.core.outlook import Outlook
 from bentham.core.posterior import Posterior
+from bentham.core.prior import BlockPrior
 from bentham.core.problem import LARGEST, SMALLEST_COST, Study
 from bentham.core.validation import Integers, Vector
 from bentham.errors import InvalidInput
@@ -47,15 +47,9 @@ History = Mapping[str, Mapping[str, tuple[float, float | None]]]
 
 # No model is called so: a name is not empty, and these are not names a person would give.
 ROWS, COLUMNS = "\0rows", "\0columns"
-# Beyond this deviation of a log cost, the expected cost says nothing any more.
-LARGEST_DEVIATION = 2.0
-# The deviation of a log cost when nothing is known.
-FIRST_DEVIATION = 1.5
-# Steps of a Kronecker sequence over datasets and models.
-_DATASET_STEP, _MODEL_STEP, _TAIL = math.sqrt(2.0), math.sqrt(3.0), 1e-3
 # An estimate off by less than this is right: the rest is the rounding of times.
 EXACT = 1e-6
-_LOWEST, _HIGHEST = math.log(SMALLEST_COST), math.log(LARGEST)
+_NOTHING: dict[int, float] = {}
 
 
 class CostModel:
@@ -85,6 +79,9 @@ class CostModel:
         self._correct = correct
         self._tested, self._bias, self._scatter = 0, 0.0, 0.0  # of estimates: Welford's sums
         self._running: dict[int, _Running] = {}
+        # By dataset, under one prior: the logs that were conditioned on, and what came of it.
+        self._known: dict[str, tuple[list[tuple[int, float]], Posterior]] = {}
+        self._known_under: BlockPrior | None = None
         self._kinds: dict[str, tuple[int, float]] = {}  # how many trials, the sum of surprises
 
     # -- what happens
@@ -167,28 +164,28 @@ class CostModel:
         """Whether costs that were said are to be corrected."""
         return self._correct and (abs(self._bias) > EXACT or self._scatter > 0.0)
 
+    def admit(self, models: Sequence[str]) -> Integers | None:
+        """Get to know models; returns their columns, which stay. None before there is learning."""
+        if self._learner is None:
+            return None
+        self._learner.admit(models)
+        columns = self._learner.columns("")
+        return np.array([columns[model] for model in models], dtype=np.int64)
+
+    def belief(self, dataset: str) -> CostBelief:
+        """What is believed of a dataset's costs now."""
+        prior: BlockPrior | None = None
+        logs: Mapping[int, float] = _NOTHING
+        if self._learner is not None and self._learner.parameters is not None:
+            prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
+        error = self._scatter / self._tested if self.doubts else None
+        order = self._order.get(dataset, 0)
+        return CostBelief(prior, logs, order, self._trials, self._bias, error)
+
     def expected(self, dataset: str, models: Sequence[str], said: Vector) -> Vector:
         """The expected costs of models on a dataset; `said` is NaN where nobody said it."""
-        mean, sigma = np.zeros(len(models)), np.full(len(models), FIRST_DEVIATION)
-        if self._learner is not None:
-            self._learner.admit(models)
-            if self._learner.parameters is not None:
-                columns = self._learner.columns(dataset)
-                chosen: Integers = np.array([columns[model] for model in models])
-                outlook = self._outlook(dataset)
-                mean = outlook.mean[chosen]
-                sigma = np.minimum(outlook.sigma[chosen], LARGEST_DEVIATION)
-        steps = self._order.get(dataset, 0) * _DATASET_STEP + np.arange(len(models)) * _MODEL_STEP
-        draws = ndtri(np.clip((0.5 + steps) % 1.0, _TAIL, 1.0 - _TAIL))
-        guess = mean + 0.5 * sigma * sigma + draws * sigma / (1.0 + self._trials)
-        costs: Vector = np.exp(np.clip(guess, _LOWEST, _HIGHEST))
-        if not self.doubts:
-            return np.where(np.isnan(said), costs, said)
-        error, variance = self._scatter / self._tested, np.maximum(sigma * sigma, 1e-12)
-        weighed = ((np.log(said) + self._bias) * variance + mean * error) / (variance + error)
-        left = 0.5 * variance * error / (variance + error)
-        corrected: Vector = np.exp(np.clip(weighed + left, _LOWEST, _HIGHEST))
-        return np.where(np.isnan(said), costs, corrected)
+        columns = self.admit(models)
+        return expected_costs([Question(self.belief(dataset), columns, said)])[0]
 
     def _place(self, name: str, dataset: str) -> None:
         """Enter the size of a dataset as a log cost that varies about the level of costs."""
@@ -237,7 +234,7 @@ class CostModel:
         if self._learner is None or self._learner.parameters is None:
             return None
         self._learner.admit([model])
-        return float(self._outlook(dataset).mean[self._learner.columns(dataset)[model]])
+        return float(self._mean(dataset)[self._learner.columns(dataset)[model]])
 
     def _note(self, dataset: str, model: str, log: float) -> None:
         if self._learner is None:
@@ -246,13 +243,21 @@ class CostModel:
         self._learner.admit([model])
         self._learner.note(dataset, self._learner.columns(dataset)[model], log)
 
-    def _outlook(self, dataset: str) -> Outlook:
+    def _mean(self, dataset: str) -> Vector:
+        """The log costs to be expected on a dataset."""
         assert self._learner is not None
-        prior = self._learner.block(dataset)
-        posterior = Posterior(prior)
-        for column, log in self._learner.scores(dataset).items():
+        prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
+        if prior is not self._known_under:  # what was computed under another is of no use
+            self._known_under = prior
+            self._known.clear()
+        now = list(logs.items())
+        before, posterior = self._known.get(dataset) or ([], Posterior(prior))
+        if before != now[: len(before)]:  # not only more, but other than it was
+            before, posterior = [], Posterior(prior)
+        for column, log in now[len(before) :]:
             posterior.observe(column, log)
-        return Outlook.of(posterior, prior)
+        self._known[dataset] = now, posterior
+        return posterior.mean
 
 
 @dataclass(slots=True)

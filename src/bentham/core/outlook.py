@@ -13,13 +13,14 @@ so that expected improvement stays a sum of closed forms and its tails are those
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaincinv
 
 from bentham.core.acquisition import expected_improvement, warped_improvement
-from bentham.core.posterior import Posterior
+from bentham.core.posterior import Conditioned, Posterior
 from bentham.core.prior import BlockPrior
 from bentham.core.validation import Integers, Vector
 from bentham.core.warp import Array, Warp
@@ -60,15 +61,27 @@ class Outlook:
     @staticmethod
     def of(posterior: Posterior, prior: BlockPrior) -> "Outlook":
         """What a posterior says, under its prior's assumptions."""
-        scale, freedom = 1.0, prior.freedom
+        scale, freedom = posterior.scale, prior.freedom
         if math.isfinite(freedom):
-            known = posterior.count
-            scale = math.sqrt((freedom + posterior.distance) / (freedom + known))
-            freedom = min(freedom + known, prior.tail)
+            freedom = min(freedom + posterior.count, prior.tail)
         sigma = np.sqrt(posterior.variance)
         if scale != 1.0:
             sigma *= scale
         return Outlook(posterior.mean, sigma, scale, *factors(freedom), prior.warp)
+
+    @staticmethod
+    def each(known: Conditioned) -> list["Outlook"]:
+        """What several posteriors say, each as by itself."""
+        prior, scales, sigmas = known.prior, known.scales().tolist(), known.sigma()
+        freedoms = [prior.freedom] * len(scales)
+        if math.isfinite(prior.freedom):
+            freedoms = [min(prior.freedom + count, prior.tail) for count in known.count.tolist()]
+        return [
+            Outlook(mean, sigma, scale, *factors(freedom), prior.warp)
+            for mean, sigma, scale, freedom in zip(
+                known.mean, sigmas, scales, freedoms, strict=True
+            )
+        ]
 
     def improvement(self, incumbent: Array | float, columns: Integers | None = None) -> Vector:
         """Expected improvement over the incumbent, of every arm or of the columns given."""
@@ -87,6 +100,29 @@ class Outlook:
             return self.mean, self.sigma
         low, high = (self.warp.inverse(self.mean + side * self.sigma) for side in (-1.0, 1.0))
         return self.warp.inverse(self.mean), (high - low) / 2.0
+
+
+def improvements(outlooks: Sequence[Outlook], incumbents: Sequence[float]) -> list[Vector]:
+    """Of several outlooks the improvement of every arm, each over its own incumbent.
+
+    They must be of equally many arms and factors, and of one warp.
+    """
+    warp = outlooks[0].warp
+    mean = np.array([outlook.mean for outlook in outlooks])
+    sigma = np.array([outlook.sigma for outlook in outlooks])
+    incumbent = np.array(incumbents)
+    if len(outlooks[0].factors) == 1:
+        return list(gaussian_improvement(mean, sigma, incumbent[:, np.newaxis], warp))
+    factor = np.array([outlook.factors for outlook in outlooks])
+    spread = factor[:, :, np.newaxis] * sigma[:, np.newaxis]
+    each = gaussian_improvement(
+        mean[:, np.newaxis], spread, incumbent[:, np.newaxis, np.newaxis], warp
+    )
+    # One by one: the sum then runs as it does for one outlook, whatever its shape.
+    return [
+        np.einsum("k,km->m", outlook.weights, own)
+        for outlook, own in zip(outlooks, each, strict=True)
+    ]
 
 
 def gaussian_improvement(mean: Array, sigma: Array, incumbent: Array | float, warp: Warp) -> Array:

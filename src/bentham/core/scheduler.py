@@ -13,10 +13,9 @@ No clock, no I/O, no threads: a scheduler is a plain object, to be called from o
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from bentham.core.blocks import StudyState
+from bentham.core.belief import Belief, defaults_of
 from bentham.core.costs import PastCosts
 from bentham.core.decision import (
     RUNNERS_UP,
@@ -44,37 +43,12 @@ from bentham.core.policies import Option, PolicyMaker, make_policy
 from bentham.core.prior import Prior
 from bentham.core.problem import Study
 from bentham.core.state import State
+from bentham.core.study_state import StudyState
 from bentham.core.warm_start import WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
 DEFAULT_ATTEMPTS = 3
 LARGEST_EXPONENT = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Defaults:
-    """What a prior is served with unless said otherwise."""
-
-    policy: str
-    warm_start: str
-    correct_costs: bool
-
-
-def defaults_of(prior: Prior | LearnedPrior) -> Defaults:
-    """With a learned prior what has least regret, with any other what the paper does."""
-    if isinstance(prior, LearnedPrior):
-        return Defaults("joint", "none", correct_costs=True)
-    return Defaults("mdmt", "fastest:2", correct_costs=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """What is believed of one model of a study."""
-
-    mean: float
-    sigma: float
-    expected_improvement: float
-    cost: float
 
 
 class Scheduler:
@@ -89,8 +63,9 @@ class Scheduler:
 
     `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
     an arm may be started when its trials get lost. With `patience`, no study with something left
-    to try is passed over by more decisions than that, as long as fewer studies are open. `record`
-    is called with every event after it
+    to try is passed over by more decisions than that, as long as fewer studies are open. With every
+    event, `renewals` datasets take what was learned last: fewer are less work, and take it later.
+    `record` is called with every event after it
     was applied.
     """
 
@@ -106,6 +81,7 @@ class Scheduler:
         seed: int = 0,
         attempts: int = DEFAULT_ATTEMPTS,
         patience: int | None = None,
+        renewals: int | None = None,
         record: Callable[[Event], None] | None = None,
     ):
         if attempts < 1:
@@ -128,7 +104,9 @@ class Scheduler:
         start = WarmStart.parse(defaults.warm_start if warm_start is None else warm_start)
         self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
         correct = defaults.correct_costs if correct_costs is None else correct_costs
-        self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
+        if renewals is not None and renewals < 1:
+            raise InvalidInput(f"renewals is {renewals}; at least one dataset takes what is new")
+        self._state = State(given, start, attempts, cost_exponent, past_costs, correct, renewals)
         self.patience = patience
         self._record = record
 

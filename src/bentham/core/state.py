@@ -10,12 +10,11 @@ so that no single event pays for all. Which block believes what is a matter of t
 
 import bisect
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
-from bentham.core.blocks import Block, Status, StudyState
+from bentham.core.admission import refuse_other_costs, refuse_other_tenant, study_state
+from bentham.core.blocks import Block
 from bentham.core.costs import CostModel, PastCosts, checked_history
 from bentham.core.decision import DeviceName, Reason
 from bentham.core.events import (
@@ -35,12 +34,12 @@ from bentham.core.events import (
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
-from bentham.core.validation import Integers
+from bentham.core.study_state import StudyState
 from bentham.core.waiting import Waiting
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
-# With every event, so many blocks more take what was learned last.
+# With every event, so many blocks more take what was learned last, unless said otherwise.
 RENEWALS = 64
 
 
@@ -67,6 +66,7 @@ class State:
         cost_exponent: float = 1.0,
         past_costs: PastCosts | None = None,
         correct_costs: bool = False,
+        renewals: int | None = None,
     ):
         self._learner: Learner | None = None
         if isinstance(prior, LearnedPrior):
@@ -75,6 +75,7 @@ class State:
         self.cost_exponent = cost_exponent
         self._costs = CostModel(past_costs, correct_costs)
         self._rotation: deque[Block] = deque()  # all blocks, the longest not renewed first
+        self._renewals = RENEWALS if renewals is None else renewals
         self._due = 0  # so many of them do not believe the latest yet
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
@@ -97,7 +98,7 @@ class State:
         if not abs(event.time) <= LARGEST:
             raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
         touched = _HANDLERS[type(event)](self, event)
-        for _ in range(min(RENEWALS, self._due)):
+        for _ in range(min(self._renewals, self._due)):
             self._due -= 1
             self._rotation.rotate(-1)
             block = self._rotation[-1]
@@ -126,16 +127,17 @@ class State:
         self._expect_costs(block)
 
     def _expect_costs(self, block: Block) -> None:
-        """Predict what was not said, and correct what was, once for every dataset."""
-        listed: dict[str, list[Integers]] = {}
-        for study in block.studies:
-            listed.setdefault(study.dataset, []).append(study.columns)
-        for dataset, several in listed.items():
-            columns = several[0] if len(several) == 1 else np.unique(np.concatenate(several))
-            said = block.said[columns]
-            if self._costs.doubts or np.isnan(said).any():
-                models = [self.model_name(block, column) for column in columns]
-                block.cost[columns] = self._costs.expected(dataset, models, said)
+        """Predict what was not said, and correct what was, once for every dataset.
+
+        Only what is believed now is kept; it is computed if anybody looks.
+        """
+        doubts = self._costs.doubts
+        for listing in block.listings:
+            if doubts or listing.unsaid:
+                if listing.cost_columns is None:
+                    models = [self.model_name(block, column) for column in listing.columns]
+                    listing.cost_columns = self._costs.admit(models)
+                listing.belief = self._costs.belief(listing.dataset)
 
     def _spread(self, learned: bool) -> None:
         """Something new is to be believed by every block; who has waited longest comes first."""
@@ -149,8 +151,8 @@ class State:
         key = self.prior.block_key(spec.dataset)
         block = self._blocks.get(key)
         if block is not None:
-            _refuse_other_tenant(spec, block)
-            _refuse_other_costs(spec, block, self.prior.columns(spec.dataset))
+            refuse_other_tenant(spec, block)
+            refuse_other_costs(spec, block, self.prior.columns(spec.dataset))
         if self._learner is not None:
             self._learner.admit(list(spec.costs))
         columns = self._columns_of(spec)
@@ -160,7 +162,7 @@ class State:
             self._rotation.append(block)
         elif block.prior.size < self.prior.block(key).size:
             self._renew(block)
-        study = _study_state(spec, self._next_order, block, columns)
+        study = study_state(spec, self._next_order, block, columns)
         self._next_order += 1
         self.studies[spec.name] = self.by_order[study.order] = study
         block.add(study)
@@ -301,7 +303,7 @@ class State:
     def _trial_failed(self, event: TrialFailed) -> list[Block]:
         trial = self._end(event.trial)
         self._costs.drop(trial.number)
-        trial.block.status[trial.column] = Status.FAILED
+        trial.block.fail(trial.column)
         return [trial.block]
 
     def _trial_lost(self, event: TrialLost) -> list[Block]:
@@ -310,7 +312,7 @@ class State:
         arm = trial.block.order, trial.column
         self._lost[arm] = self._lost.get(arm, 0) + 1
         if self._lost[arm] >= self._attempts:
-            trial.block.status[trial.column] = Status.FAILED
+            trial.block.fail(trial.column)
             return [trial.block]
         return self._return(trial)
 
@@ -366,32 +368,3 @@ _HANDLERS: dict[type, Callable[..., list[Block]]] = {
     TrialLost: State._trial_lost,
     TrialReleased: State._trial_released,
 }
-
-
-def _study_state(spec: Study, order: int, block: Block, columns: dict[str, int]) -> StudyState:
-    pairs = sorted(columns.items(), key=lambda pair: int(block.prior.model_rank[pair[1]]))
-    costs = np.array([spec.costs[model] for model, _ in pairs], dtype=np.float64)  # None is NaN
-    return StudyState(spec, order, block, np.array([column for _, column in pairs]), costs)
-
-
-def _refuse_other_tenant(spec: Study, block: Block) -> None:
-    if block.tenant != spec.tenant:
-        raise InvalidInput(
-            f"study {spec.name!r} is on dataset {spec.dataset!r}, whose scores are another "
-            "tenant's matter; give tenants datasets of their own, and a prior that keeps datasets "
-            "apart"
-        )
-
-
-def _refuse_other_costs(spec: Study, block: Block, columns: Mapping[str, int]) -> None:
-    for model, cost in spec.costs.items():
-        column = columns.get(model, block.prior.size)
-        if cost is None or column >= block.prior.size:
-            continue
-        said = block.said[column]
-        if block.listers[column] and not np.isnan(said) and said != cost:
-            raise InvalidInput(
-                f"study {spec.name!r} says that an arm of dataset {spec.dataset!r} costs "
-                f"{cost:g}, which is said to cost {said:g}; "
-                "one arm has one cost: make them agree"
-            )

@@ -6,7 +6,7 @@ opened, or when an arm of its was last picked.
 
 from collections.abc import Container
 
-from bentham.core.blocks import StudyState
+from bentham.core.study_state import StudyState
 
 
 class Waiting:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bentham.core.blocks import Block, Status, StudyState
+from bentham.core.blocks import Block, Status
+from bentham.core.study_state import StudyState
 from bentham.errors import InvalidInput
 
 # (round, study's order, the arm's column in the study's block): served in this order.

@@ -9,9 +9,10 @@ expected improvement per cost; studies served in turn.
 import numpy as np
 
 from bentham.core.acquisition import expected_improvement
-from bentham.core.blocks import Status, StudyState
+from bentham.core.blocks import Status
 from bentham.core.kernels import correlation
 from bentham.core.policies import PolicyMaker, RoundRobin
+from bentham.core.study_state import StudyState
 from bentham.core.validation import Matrix, Vector
 
 LENGTHS = np.geomspace(0.02, 3.0, 24)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from bentham import __version__
 from bentham.http import routes_admin, routes_devices, routes_studies, stream
 from bentham.http.answers import answered, problem, refused
-from bentham.http.context import Context, context_of, request_id
+from bentham.http.context import Context, context_of, look, request_id
 from bentham.http.documents import describe
 from bentham.http.gate import Bounds, Gate
 from bentham.http.metrics import Metrics
@@ -40,9 +40,11 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
     app.state.context = Context(engine, metrics)
-    for module in (routes_admin, routes_studies, routes_devices, stream):
+    # Routes are tried in order: what devices ask for all the time comes first.
+    for module in (routes_devices, routes_studies, routes_admin, stream):
         app.include_router(module.router)
     app.add_api_route("/healthz", healthz, include_in_schema=False)
     app.add_api_route("/readyz", readyz, include_in_schema=False)
@@ -62,17 +64,19 @@ async def healthz() -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """Whether this instance serves."""
+    """Whether this instance serves, and how far it is while it reads its log."""
     engine = context_of(request).engine
-    done, total = engine.progress
-    body = {"status": engine.phase, "replayed": done, "events": total}
+    body: dict[str, object] = {"status": engine.phase}
+    if engine.phase == "replaying":
+        body["replayed"], body["events"] = engine.progress
     return answered(body, 200 if engine.ready else 503)
 
 
 async def show_metrics(request: Request) -> Response:
-    """What Prometheus reads."""
+    """What Prometheus reads, with an operator's token: numbers tell a tenant of others."""
     context = context_of(request)
-    page = context.metrics.page(context.engine, context.estimates)
+    metrics, engine, estimates = context.metrics, context.engine, context.estimates
+    page = await look(request, lambda *_: metrics.page(engine, estimates), "admin", "device")
     return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

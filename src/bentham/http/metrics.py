@@ -66,11 +66,11 @@ class Metrics:
         self._requests.labels(method, route, str(status)).observe(seconds)
 
     def page(self, engine: Engine, estimates: Estimates) -> bytes:
-        """What Prometheus reads. While requests wait for a commit, what waits is counted, too."""
+        """What Prometheus reads."""
         pool, set_to = engine.ledger.pool, self._set
         devices, busy = len(pool.devices), len(pool.running)
         served = [study for study in pool.studies.values() if study.served]
-        gaps = [estimates.of_study(pool, study) for study in served]
+        gaps = estimates.of_studies(pool, served).values()
         set_to("bentham_leases_lost", pool.leases_lost)
         set_to("bentham_event_log_lag", engine.lag)
         set_to("bentham_event_log_head", pool.sequence - engine.lag)

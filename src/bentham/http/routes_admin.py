@@ -108,7 +108,11 @@ async def import_history(request: Request) -> Response:
         text = (await request.body()).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise Invalid("the body is not UTF-8 text; send a UTF-8 CSV file") from None
-    return await change(request, lambda _: commands.import_history(text), "admin")
+    # A long file takes a while to read: not while everybody waits.
+    loop = asyncio.get_running_loop()
+    await look(request, lambda *_: None, "admin")
+    history = await loop.run_in_executor(None, commands.parsed_history, text)
+    return await change(request, lambda _: commands.import_history(history), "admin")
 
 
 @router.get("/history", tags=["history"], response_class=PlainTextResponse)

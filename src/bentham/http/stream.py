@@ -11,8 +11,10 @@ from bentham.http.context import Context, context_of, look
 from bentham.http.documents import PROBLEMS
 from bentham.service.answers import answer
 from bentham.service.feeds import Happening, Subscription
+from bentham.service.ledger import Ledger
 from bentham.service.refusals import Invalid, Refusal, TooMany
-from bentham.service.views import token_view
+from bentham.service.scope import Caller
+from bentham.service.views import View, token_view
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 ALIVE_SECONDS = 15.0
@@ -55,7 +57,7 @@ async def _lines(
     try:
         yield b": hello\n\n" if missed is not None else b"event: reset\ndata: {}\n\n"
         for each in missed or ():
-            yield _line(context, each)
+            yield await _line(context, each)
         while not subscription.cut:
             try:
                 happening = await asyncio.wait_for(subscription.queue.get(), ALIVE_SECONDS)
@@ -64,21 +66,25 @@ async def _lines(
                 continue
             if happening is None:
                 break
-            yield _line(context, happening)
+            yield await _line(context, happening)
+    except Refusal:  # the server stops or has lost its storage; the listener comes back
+        pass
     finally:
         context.listeners -= 1
         context.engine.feeds.unsubscribe(tenant, subscription)
 
 
-def _line(context: Context, happening: Happening) -> bytes:
-    ledger = context.engine.ledger
+async def _line(context: Context, happening: Happening) -> bytes:
     number, kind, subject, time = happening
-    try:
-        if kind == "token-issued":
-            view = token_view(ledger.pool.tokens[subject])
-        else:
-            view = answer(ledger.pool, ledger.leases, ledger.now(), kind, subject)
-    except (Refusal, KeyError, ValueError):  # gone since, or nothing that has a view
-        view = {"name": subject}
-    body = encoded({"time": time, **view})
+
+    def view(ledger: Ledger, _: Caller) -> View:
+        try:
+            if kind == "token-issued":
+                return token_view(ledger.pool.tokens[subject])
+            return answer(ledger.pool, ledger.leases, ledger.now(), kind, subject)
+        except (Refusal, KeyError, ValueError):  # gone since, or nothing that has a view
+            return {"name": subject}
+
+    # Asked for in turn, as everything is: what is not committed yet is not to be seen.
+    body = encoded({"time": time, **await context.engine.ask(None, view)})
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), body)

@@ -15,13 +15,16 @@ from bentham.service.pool import Pool, dataset_key
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.scope import Caller, Scope
 from bentham.service.tokens import hash_of
-from bentham.tables import read_history
+from bentham.tables import History, read_history
 
 Events = list[happened.Event]
 # Reads the pool at a time, and says what is to happen; nothing if there is nothing to do.
 Command = Callable[[Pool, float], Events]
 
 MOST_TENANTS, MOST_TOKENS, MOST_STUDIES, MOST_DEVICES = 100_000, 1_000_000, 1_000_000, 100_000
+# What is believed of models is a matrix over all of them: it must not grow without end, nor may
+# one tenant use up what there is.
+MOST_MODELS, MOST_MODELS_OF_TENANT, MOST_STUDIES_OF_TENANT = 2000, 500, 20_000
 
 
 def new_id(letter: str) -> str:
@@ -113,7 +116,7 @@ def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
         tenant = _tenant_for(pool, caller, asked.tenant)
         if asked.name in tenant.studies:
             raise Conflicting(f"there is a study {asked.name!r} already; pick another name")
-        if len(pool.studies) >= MOST_STUDIES:
+        if len(tenant.studies) >= MOST_STUDIES_OF_TENANT or len(pool.studies) >= MOST_STUDIES:
             raise Conflicting("there are as many studies as are possible; ask the operator")
         if isinstance(asked.models, dict):
             models = dict(asked.models)
@@ -121,6 +124,12 @@ def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
             models = dict.fromkeys(asked.models)
             if len(models) != len(asked.models):
                 raise Invalid("a model is listed twice; list each once")
+        own = len(tenant.models | models.keys())
+        if own > MOST_MODELS_OF_TENANT or len(pool.models | models.keys()) > MOST_MODELS:
+            raise Conflicting(
+                f"there would be too many models, {own:,} of yours (at most "
+                f"{MOST_MODELS_OF_TENANT}); use models again that other studies list"
+            )
         dataset = asked.dataset or asked.name
         _refuse_other_costs(pool, tenant, dataset, models)
         return [
@@ -308,15 +317,26 @@ def release_trial(caller: Caller, name: str, asked: wire.Release) -> Command:
 # -- history
 
 
-def import_history(text: str) -> Command:
+def parsed_history(text: str) -> History:
+    """Past runs from CSV."""
+    try:
+        return read_history(text)
+    except InvalidTable as error:
+        raise Invalid(str(error)) from None
+
+
+def import_history(history: History) -> Command:
     """Past runs, which set the prior."""
 
     def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
         if pool.created is not None and pool.created.prior is not None:
             raise Conflicting("this pool's prior is fixed; history sets a learned prior only")
-        try:
-            return [happened.HistoryImported(read_history(text))]
-        except InvalidTable as error:
-            raise Invalid(str(error)) from None
+        fresh = {model for runs in history.values() for model in runs} - pool.models
+        if len(pool.models) + len(fresh) > MOST_MODELS:
+            raise Conflicting(
+                f"with this history there would be more than {MOST_MODELS:,} models; leave out "
+                "those that nobody uses any more"
+            )
+        return [happened.HistoryImported(history)]
 
     return command

@@ -18,6 +18,7 @@ class Tenant:
     running: dict[str, "Trial"] = field(default_factory=dict)
     device_seconds: float = 0.0
     events: int = 0  # so many concerned it
+    models: set[str] = field(default_factory=set)  # that its studies ever listed
     _day: float = 0.0  # the day that the next counts
     _day_seconds: float = 0.0
 

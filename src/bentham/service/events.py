@@ -24,6 +24,7 @@ class PoolCreated:
     seed: int
     attempts: int
     cost_exponent: float
+    renewals: int
     prior: dict[str, Any] | None = None
 
 

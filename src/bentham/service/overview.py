@@ -13,9 +13,10 @@ def overview_view(pool: Pool, scope: Scope, estimates: Estimates, now: float) ->
     total, count = 0.0, 0
     parts = []
     untried = 0
+    known = estimates.of_studies(pool, (study for study in scope.studies("open")))
     for tenant in scope.tenants():
         served = [study for study in tenant.studies.values() if study.state == "open"]
-        gaps = [estimates.of_study(pool, study) for study in served]
+        gaps = [known[study.id] for study in served]
         total, count = total + sum(gaps), count + len(gaps)
         untried += sum(state == "untried" for study in served for state in study.states())
         used = _used(tenant, now)

@@ -46,6 +46,7 @@ class Pool:
         self.keys = Keys()
         self.throughput = Throughput()
         self.leases_lost = 0
+        self.models: set[str] = set()  # ever listed, or in the history
         self.limited: dict[str, Tenant] = {}  # tenants that have any limit
         self.deadlines: dict[str, float] = {}  # of open or paused studies
         self._scheduler: Scheduler | None = None
@@ -109,6 +110,7 @@ class Pool:
             cost_exponent=event.cost_exponent,
             seed=event.seed,
             attempts=event.attempts,
+            renewals=event.renewals,
         )
 
     def _settings_changed(self, time: float, event: happened.SettingsChanged) -> None:  # noqa: ARG002
@@ -117,6 +119,7 @@ class Pool:
     def _history_imported(self, time: float, event: happened.HistoryImported) -> None:
         self.scheduler.apply(core.HistoryAdded(time, event.history))
         self.history.append(event.history)
+        self.models.update(model for runs in event.history.values() for model in runs)
 
     # -- tenants and tokens
 
@@ -165,6 +168,8 @@ class Pool:
                 study.credit(model, tried.score)
         self._serve(time, study)
         self.datasets[key] = shared
+        tenant.models |= event.models.keys()
+        self.models |= event.models.keys()
         shared.studies.append(study)
         self.studies[study.id] = tenant.studies[study.name] = study
         deadline = study.stop.get("deadline")

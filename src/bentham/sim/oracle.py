@@ -5,9 +5,10 @@ from collections.abc import Container, Mapping
 import numpy as np
 
 from bentham.core import Arm
-from bentham.core.blocks import Block, Status, StudyState
+from bentham.core.blocks import Block, Status
 from bentham.core.policies import HighestRate, Option, PolicyMaker
 from bentham.core.state import State
+from bentham.core.study_state import StudyState
 from bentham.core.validation import Vector
 from bentham.errors import InvalidInput
 

@@ -50,7 +50,7 @@ class MemoryLog:
                 return
             first = records[0].sequence
             if first == len(shared.rows) + 1:
-                shared.rows += map(as_row, records)
+                shared.rows += [as_row(record) for record in records]  # at once, for readers
             else:
                 existing = shared.rows[first - 1 : first - 1 + len(records)]
                 settle(records, existing, len(shared.rows))

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from bentham.errors import SchemaMismatch
 from bentham.storage.postgres_server import UPGRADE_KEY, Address
 from bentham.storage.postgres_server import try_lock as try_advisory_lock
 from bentham.storage.schema import Place, Query
 from bentham.storage.sqlite_file import (
     FILE,
     connect,
+    look,
     make_folder,
     sqlite,
     translated,
@@ -51,7 +53,7 @@ class SqlitePlace:
     def session(self) -> Iterator[Query]:
         """A connection that runs queries."""
         try:
-            with closing(connect(self.folder / FILE)) as connection:
+            with closing(look(self.folder / FILE)) as connection:
                 yield lambda sql: connection.execute(sql).fetchall()
         except sqlite.Error as error:
             raise self.translated(error) from None
@@ -114,9 +116,18 @@ class PostgresPlace:
         """A connection that runs queries."""
         try:
             with closing(self._connect()) as connection:
+                self._check_encoding(connection)
                 yield lambda sql: connection.execute(sql).fetchall()
         except psycopg.Error as error:
             raise self.translated(error) from None
+
+    def _check_encoding(self, connection: psycopg.Connection[Any]) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise SchemaMismatch(
+                f"{self.name} has the encoding {encoding}, which cannot store every text; make the "
+                "database with: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            )
 
     def _connect(self) -> psycopg.Connection[Any]:
         return self.address.connect("bentham schema", UPGRADE_SECONDS)

@@ -30,6 +30,7 @@ SERVER: dict[str, object] = {
     "tcp_keepalives_count": 3,
     "tcp_user_timeout": 5000,
     "lock_timeout": "5s",
+    "idle_session_timeout": 0,  # the lead is a session that may have nothing to do for long
     "idle_in_transaction_session_timeout": "30s",
 }
 CAUSES: tuple[tuple[type[psycopg.Error], str], ...] = (
@@ -55,10 +56,15 @@ class Address:
         try:
             self._parts = conninfo_to_dict(url)
         except psycopg.Error:  # its text may quote a piece of the password
+            self._parts = {}
+        # A password with a bare / or @ ends up in another part, which would then be shown.
+        misread = "@" in f"{self._parts.get('host')}{self._parts.get('dbname')}"
+        port = str(self._parts.get("port") or 5432).replace(",", "")
+        if not self._parts or misread or not port.isdecimal():
             raise InvalidInput(
                 "the URL of the database cannot be read; write postgresql://user:password@host:5432"
                 "/database, with special characters of the password escaped, as in %40 for @"
-            ) from None
+            )
         self._secrets = [str(self._parts[name]) for name in SECRETS if self._parts.get(name)]
         self.name = self._shown()
 
@@ -76,6 +82,7 @@ class Address:
     def connect(self, application: str, statement_seconds: int) -> "psycopg.Connection[Any]":
         """A connection in autocommit: each statement is a transaction, durable on return."""
         settings: dict[str, Any] = {**CLIENT, **self._parts, "application_name": application}
+        settings["client_encoding"] = "utf8"
         connection = psycopg.connect(**settings, autocommit=True)
         try:
             server = {**SERVER, "statement_timeout": f"{statement_seconds}s"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from bentham.errors import SchemaMismatch, StorageUnavailable
+from bentham.errors import InvalidInput, SchemaMismatch, StorageUnavailable
 from bentham.storage.log import closed
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "Reopening",
     "connect",
     "is_file",
+    "look",
     "make_folder",
     "sqlite",
     "translated",
@@ -67,22 +68,38 @@ def version_warning() -> str | None:
 
 def make_folder(folder: Path) -> None:
     """Make the folder and the file for nobody but their owner; what exists stays as it is."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o600))
+        for path in (folder, *(path.parent for path in missing)):
+            _sync_folder(path)  # else a power cut takes the new folder, and all that is in it
     except OSError as error:
         raise _refused(folder / FILE, error) from None
 
 
-def connect(path: Path) -> "sqlite.Connection":
-    """A connection that may go from thread to thread; transactions are begun by hand."""
-    connection = sqlite.connect(
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def look(path: Path) -> "sqlite.Connection":
+    """A connection that may go from thread to thread, and changes nothing by itself."""
+    return sqlite.connect(
         f"{path.absolute().as_uri()}?mode=rw",  # never an empty file in place of one that is gone
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+def connect(path: Path) -> "sqlite.Connection":
+    """A connection that writes durably; transactions are begun by hand."""
+    connection = look(path)
     try:
         for pragma in PRAGMAS:
             connection.execute(pragma)
@@ -99,6 +116,8 @@ def translated(path: Path, error: Exception) -> Exception:
         return SchemaMismatch(
             f"{path} is not a SQLite database; move it away, or name another folder with --data"
         )
+    if isinstance(error, sqlite.IntegrityError | sqlite.DataError | sqlite.ProgrammingError):
+        return InvalidInput(f"{path} cannot store this: {error}")
     for start, cause in CAUSES.items():
         if name.startswith(start):
             return StorageUnavailable(f"{path}: {cause} ({error})")
@@ -161,6 +180,8 @@ class Reopening:
             except sqlite.Error as error:
                 self._drop()
                 raise translated(self._path, error) from None
+            except OSError as error:
+                raise _refused(self._path, error) from None
             except BaseException:
                 if self._connection is not None and self._connection.in_transaction:
                     self._drop()

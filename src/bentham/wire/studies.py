@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from bentham.wire.base import Answered, Asked, Cost, Count, Name, Number, Slug, Text, Weight
 
-MOST_MODELS = 10_000
+MOST_MODELS = 500
 StudyState = Literal["open", "paused", "closed"]
 CandidateState = Literal["untried", "running", "observed", "failed"]
 

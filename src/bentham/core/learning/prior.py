@@ -23,6 +23,7 @@ from bentham.errors import InvalidPrior
 
 # The next fit comes when there are this many times the scores of the last.
 GROWTH = 1.05
+_NOTHING: dict[int, float] = {}
 
 
 class LearnedPrior:
@@ -86,6 +87,8 @@ class Learner:
             Observed(np.flatnonzero(~np.isnan(study)), study[~np.isnan(study)])
             for study in prior.history
         ]
+        self._models = prior.models
+        # By dataset; never changed in place, so that a belief may keep what it was made from.
         self._served: dict[str, dict[int, float]] = {}
         self._count = 0
         self._next_fit = 1
@@ -104,7 +107,7 @@ class Learner:
     @property
     def models(self) -> tuple[str, ...]:
         """Every model, in the order in which it became known."""
-        return tuple(self._columns)
+        return self._models
 
     def block_key(self, dataset: str) -> str:
         """Every dataset is a block of its own."""
@@ -133,6 +136,7 @@ class Learner:
             return
         for model in fresh:
             self._columns[model] = len(self._columns)
+        self._models = tuple(self._columns)
         self._block = None
         if self._parameters is not None:
             self._parameters = extended(self._parameters, len(self._columns))
@@ -152,20 +156,22 @@ class Learner:
 
     def note(self, dataset: str, column: int, score: float) -> None:
         """Take in a score for a later fit."""
-        self._served.setdefault(dataset, {})[column] = score
+        self.revise(dataset, column, score)
         self._count += 1
 
     def revise(self, dataset: str, column: int, score: float) -> None:
         """Take in another value for what is known already, or is no score of its own."""
-        self._served.setdefault(dataset, {})[column] = score
+        self._served[dataset] = {**self._served.get(dataset, {}), column: score}
 
     def forget(self, dataset: str, column: int) -> None:
         """Take back a score."""
-        self._served.get(dataset, {}).pop(column, None)
+        if dataset in self._served:
+            kept = self._served[dataset].items()
+            self._served[dataset] = {known: score for known, score in kept if known != column}
 
     def scores(self, dataset: str) -> Mapping[int, float]:
-        """The scores of a dataset, by column, in the order in which they came."""
-        return self._served.get(dataset, {})
+        """The scores of a dataset, by column, in the order in which they came, as of now."""
+        return self._served.get(dataset, _NOTHING)
 
     def remember(self, history: Mapping[str, Mapping[str, float]]) -> None:
         """Take in the scores of past studies, and believe what they say."""

@@ -5,9 +5,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from bentham.core.blocks import Block, StudyState
+from bentham.core.blocks import Block
 from bentham.core.decision import RANKED
 from bentham.core.state import State
+from bentham.core.study_state import StudyState
 from bentham.core.validation import Vector
 
 

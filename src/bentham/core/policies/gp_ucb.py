@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from bentham.core.blocks import Block, StudyState
+from bentham.core.blocks import Block
 from bentham.core.policies.base import Option, rank_within
 from bentham.core.state import State
+from bentham.core.study_state import StudyState
 from bentham.core.tournament import Tournament
 from bentham.core.validation import Vector
 

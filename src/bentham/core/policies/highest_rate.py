@@ -4,23 +4,28 @@ Each block enters its best few arms in its tenant's tournament, and each tenant 
 tenants: a decision looks anew at touched blocks only, and passes over a barred tenant in one step.
 """
 
-from collections.abc import Container, Iterable
+import math
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from bentham.core.blocks import Block, StudyState
+from bentham.core.blocks import Block
 from bentham.core.decision import RANKED
 from bentham.core.policies.base import Option, rank_within
 from bentham.core.state import State
+from bentham.core.study_state import StudyState
+from bentham.core.together import TOGETHER, grouped, look_together
 from bentham.core.tournament import Tournament
-from bentham.core.validation import Vector
+from bentham.core.validation import Matrix, Vector
+from bentham.core.warp import Array
 
 # (minus the rate, the lowest study that lists the arm, the model's rank, the arm's column):
 # smaller is better, so that ties go to the lowest study, then the lowest model.
 Entry = tuple[float, int, int, int]
 
 _FARTHEST = 500.0
+_NONE: list[Entry] = []
 
 
 class Ranking:
@@ -103,7 +108,7 @@ class HighestRate:
     def rank_study(self, state: State, study: StudyState) -> list[Option]:
         """A study's arms of highest rate."""
         block = study.block
-        rates = self.gains(state, block) / _costs(block, state.cost_exponent)
+        rates = self.gains(state, block) / _powers(block.cost, state.cost_exponent)
         return rank_within(study, rates[study.columns])
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:
@@ -116,24 +121,30 @@ class HighestRate:
 
     def _look_again(self, state: State) -> None:
         stale, self._stale = self._stale, {}
-        looked = [(block, self._look(state, block)) for block in stale.values()]
+        looked = self._look_at(state, list(stale.values()))
         self._ranking.enter(looked)
-        if self._unweighted is not None:
-            self._unweighted.enter(
-                (block, self._look_unweighted(state, block, entries)) for block, entries in looked
-            )
-        elif any(study.weight != 1.0 for block in stale.values() for study in block.studies):
+        if self._unweighted is None:
+            if all(study.weight == 1.0 for block in stale.values() for study in block.studies):
+                return
             self._unweighted = Ranking()
-            self._unweighted.enter(
-                (block, self._look_unweighted(state, block, self._look(state, block)))
-                for block in self._seen.values()
-            )
+            looked = self._look_at(state, list(self._seen.values()))
+        self._unweighted.enter(
+            (block, self._look_unweighted(state, block, entries)) for block, entries in looked
+        )
 
-    def _look(self, state: State, block: Block) -> list[Entry]:
+    def _look_at(self, state: State, blocks: list[Block]) -> list[tuple[Block, list[Entry]]]:
+        """The best few arms of each block."""
         # A block with nothing to decide rests: computing its gains would wake it.
-        if not block.has_candidates():
-            return []
-        return _entries(block, self.gains(state, block), _costs(block, state.cost_exponent))
+        awake = [block for block in blocks if block.has_candidates()]
+        entries = dict.fromkeys([block.order for block in blocks], _NONE)
+        for start in range(0, len(awake), TOGETHER):
+            some = awake[start : start + TOGETHER]
+            look_together(some)
+            for alike in grouped(some, _layout):
+                gains = np.array([self.gains(state, block) for block in alike])
+                found = _best_few(alike, gains, state.cost_exponent)
+                entries.update(zip((block.order for block in alike), found, strict=True))
+        return [(block, entries[block.order]) for block in blocks]
 
     def _look_unweighted(self, state: State, block: Block, entries: list[Entry]) -> list[Entry]:
         weights = {study.weight for study in block.studies}
@@ -141,8 +152,8 @@ class HighestRate:
             return [(entry[0] / max(weights), *entry[1:]) for entry in entries]
         if not entries:
             return []
-        gains = self.unweighted_gains(state, block)
-        return _entries(block, gains, _costs(block, state.cost_exponent))
+        gains = self.unweighted_gains(state, block)[np.newaxis]
+        return _best_few([block], gains, state.cost_exponent)[0]
 
 
 def _option(state: State, entry: Entry) -> Option:
@@ -150,25 +161,44 @@ def _option(state: State, entry: Entry) -> Option:
     return Option(-loss, state.by_order[study], column)
 
 
-def _costs(block: Block, exponent: float) -> Vector:
+def _powers(costs: Array, exponent: float) -> Array:
     # Powers of extreme costs are kept within what can be divided by.
     if exponent == 1.0:
-        return block.cost
-    costs: Vector = np.exp(np.clip(exponent * np.log(block.cost), -_FARTHEST, _FARTHEST))
-    return costs
+        return costs
+    powers: Array = np.exp(np.clip(exponent * np.log(costs), -_FARTHEST, _FARTHEST))
+    return powers
 
 
-def _entries(block: Block, gains: Vector, costs: Vector) -> list[Entry]:
-    losses = np.where(block.candidate, -gains / costs, np.inf)
-    if len(block.studies) == 1 and block.prior.in_model_order:  # a stable sort is enough
-        chosen = losses.argsort(kind="stable")[:RANKED]
+def _best_few(blocks: Sequence[Block], gains: Matrix, exponent: float) -> list[list[Entry]]:
+    """The entries of blocks of one layout."""
+    costs = _powers(np.array([block.cost for block in blocks]), exponent)
+    candidate = np.array([block.candidate for block in blocks])
+    losses = np.where(candidate, -gains / costs, np.inf)
+    if _is_plain(blocks[0]):  # a stable sort is enough
+        chosen = losses.argsort(axis=1, kind="stable")[:, :RANKED]
     else:
-        chosen = np.lexsort((block.prior.model_rank, block.first_study, losses))[:RANKED]
-    entries = zip(
-        losses[chosen].tolist(),
-        block.first_study[chosen].tolist(),
-        block.prior.model_rank[chosen].tolist(),
-        chosen.tolist(),
-        strict=True,
-    )
-    return [entry for entry in entries if entry[0] < np.inf]
+        ranks = [block.prior.model_rank for block in blocks]
+        keys = zip(ranks, (block.first_study for block in blocks), losses, strict=True)
+        chosen = np.array([np.lexsort(key)[:RANKED] for key in keys])
+    least = np.take_along_axis(losses, chosen, axis=1).tolist()
+    return [
+        _entries(block, own, columns)
+        for block, own, columns in zip(blocks, least, chosen.tolist(), strict=True)
+    ]
+
+
+def _layout(block: Block) -> tuple[int, bool]:
+    return block.prior.size, _is_plain(block)
+
+
+def _is_plain(block: Block) -> bool:
+    return len(block.studies) == 1 and block.prior.in_model_order
+
+
+def _entries(block: Block, losses: list[float], columns: list[int]) -> list[Entry]:
+    study, rank = block.first_study, block.prior.model_rank
+    return [
+        (loss, int(study[column]), int(rank[column]), column)
+        for loss, column in zip(losses, columns, strict=True)
+        if loss < math.inf
+    ]

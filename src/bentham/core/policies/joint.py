@@ -17,7 +17,7 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from bentham.core.blocks import Block, Status
+from bentham.core.blocks import Block
 from bentham.core.outlook import gaussian_improvement
 from bentham.core.policies.highest_rate import HighestRate
 from bentham.core.state import State
@@ -34,15 +34,15 @@ class Joint(HighestRate):
 
     def gains(self, state: State, block: Block) -> Vector:  # noqa: ARG002
         """Eq. (4), less what the running trials will bring anyway."""
-        running = np.flatnonzero(block.status == Status.RUNNING)
-        return marginal_gains(block, running) if len(running) else block.totals()
+        running = block.running()
+        return marginal_gains(block, np.array(running)) if running else block.totals()
 
     def unweighted_gains(self, state: State, block: Block) -> Vector:
         """The same if every study weighed one."""
-        running = np.flatnonzero(block.status == Status.RUNNING)
-        if not len(running):
+        running = block.running()
+        if not running:
             return super().unweighted_gains(state, block)
-        return marginal_gains(block, running, weighted=False)
+        return marginal_gains(block, np.array(running), weighted=False)
 
 
 def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Vector:

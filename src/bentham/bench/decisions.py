@@ -1,4 +1,4 @@
-"""Benchmarks of the product itself. They live here so that anybody can run them."""
+"""How long decisions take: pairs of tell and ask, on one core."""
 
 import os
 import platform

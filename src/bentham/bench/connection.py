@@ -1,0 +1,64 @@
+"""A bare HTTP connection: what it costs should be the server's doing, not the client's."""
+
+import json
+import socket
+from typing import Any, NamedTuple
+
+from bentham.errors import BenthamError
+
+
+class Answer(NamedTuple):
+    """The status and the body of an answer; None where there is no body."""
+
+    status: int
+    body: Any
+
+
+class Connection:
+    """One kept-alive connection to a server on this machine."""
+
+    def __init__(self, port: int, token: str):
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._headers = (
+            f" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Type: application/json\r\n"
+        )
+        self._left = b""
+
+    def post(self, path: str, body: Any, key: str = "") -> Answer:
+        """Send a body and wait for the answer."""
+        data = json.dumps(body).encode()
+        named = f"Idempotency-Key: {key}\r\n" if key else ""
+        head = f"POST {path}{self._headers}{named}Content-Length: {len(data)}\r\n\r\n"
+        self._socket.sendall(head.encode() + data)
+        return self._receive()
+
+    def get(self, path: str) -> Answer:
+        """Ask and wait for the answer."""
+        self._socket.sendall(f"GET {path}{self._headers}\r\n".encode())
+        return self._receive()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _receive(self) -> Answer:
+        data = self._left
+        while (end := data.find(b"\r\n\r\n")) < 0:
+            data += self._more()
+        head = data[:end].lower()
+        status = int(head[9:12])
+        at = head.find(b"content-length:")
+        length = int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+        while len(data) < end + 4 + length:
+            data += self._more()
+        body = data[end + 4 : end + 4 + length]
+        self._left = data[end + 4 + length :]
+        return Answer(status, json.loads(body) if body else None)
+
+    def _more(self) -> bytes:
+        data = self._socket.recv(65536)
+        if not data:
+            raise BenthamError("the server hung up during the benchmark; see its log")
+        return data

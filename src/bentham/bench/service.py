@@ -1,0 +1,186 @@
+"""How many cycles of lease and report the live service does, each committed durably.
+
+A real `bentham serve` process, and eight workers that ask, get a trial, and report a score at
+once, each over a connection of its own. Beside it, in the same run, Optuna's ask and tell.
+"""
+
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bentham import __version__
+from bentham.bench.connection import Connection
+from bentham.bench.rival import bench_optuna
+from bentham.errors import BenthamError
+
+WORKERS, TENANTS = 8, 10
+STARTS_WITHIN = 120.0
+Progress = Callable[[str], None]
+
+
+def bench_service(
+    studies: int,
+    models: int,
+    seconds: float,
+    warm_up: int,
+    database: str | None,
+    rival: bool,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Cycles a second with p50 and p99, and the same of Optuna if it is installed."""
+    with tempfile.TemporaryDirectory(prefix="bentham-bench-") as folder:
+        progress("starting the server")
+        with _server(Path(folder), database) as (port, token):
+            _prepare(port, token, studies, models, progress)
+            result = _measure(port, token, seconds, warm_up, progress)
+        optuna = bench_optuna(Path(folder), database, seconds, WORKERS, progress) if rival else None
+    return {
+        "benchmark": "service",
+        "database": "postgresql" if database else "sqlite",
+        "studies": studies,
+        "models": models,
+        "workers": WORKERS,
+        **result,
+        "optuna": optuna,
+        "ratio_to_optuna": optuna and round(result["cycles_per_second"] / optuna["best"], 1),
+        "cores": os.cpu_count(),
+        "bentham": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+@contextmanager
+def _server(folder: Path, database: str | None) -> Iterator[tuple[int, str]]:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    if database:
+        environment["BENTHAM_DATABASE"] = database
+    port = _free_port()
+    command = [sys.executable, "-m", "bentham", "serve", "--data", str(folder / "data")]
+    options = ["--port", str(port), "--rate-limit", "0", "--log-level", "warning"]
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen([*command, *options], env=environment, stderr=log, stdout=log)
+    try:
+        until = time.monotonic() + STARTS_WITHIN
+        while not _ready(port):
+            if server.poll() is not None or time.monotonic() > until:
+                text = (folder / "log").read_text(errors="replace")[-500:]
+                raise BenthamError(f"the server did not start: {text.strip()}")
+            time.sleep(0.05)
+        token = folder / "data" / "admin.token"
+        if not token.exists():
+            raise BenthamError("the database is in use; name an empty one for the benchmark")
+        yield port, token.read_text().strip()
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _ready(port: int) -> bool:
+    try:
+        connection = Connection(port, "")
+        return connection.get("/readyz").status == 200
+    except (OSError, BenthamError):
+        return False
+
+
+def _prepare(port: int, token: str, studies: int, models: int, progress: Progress) -> None:
+    draw = random.Random(0)
+    admin = Connection(port, token)
+    for tenant in range(TENANTS):
+        _done(admin.post("/v1/tenants", {"name": f"tenant-{tenant}"}))
+    for study in range(studies):
+        costs = {f"model-{model}": draw.uniform(1.0, 10.0) for model in range(models)}
+        body = {"name": f"study-{study}", "tenant": f"tenant-{study % TENANTS}", "models": costs}
+        _done(admin.post("/v1/studies", body))
+        if study % 50 == 0:
+            progress(f"creating studies: {study:,} of {studies:,}")
+    admin.close()
+
+
+def _done(answer: Any) -> Any:
+    if answer.status >= 300:
+        raise BenthamError(f"the server answered {answer.status}: {answer.body}")
+    return answer.body
+
+
+def _measure(
+    port: int, token: str, seconds: float, warm_up: int, progress: Progress
+) -> dict[str, Any]:
+    counts = [0] * WORKERS
+    timing = threading.Event()
+    ending = threading.Event()
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(WORKERS)]
+    failures: list[BaseException] = []
+
+    def work(place: int) -> None:
+        try:
+            connection, draw = Connection(port, token), random.Random(place)
+            device = f"device-{place}"
+            _done(connection.post("/v1/devices", {"name": device}))
+            path = f"/v1/devices/{device}/lease"
+            while not ending.is_set():
+                key, began = f"{place}-{counts[place]}", time.perf_counter()
+                lease = _done(connection.post(path, {"wait": 1.0}, f"ask-{key}"))
+                asked = time.perf_counter()
+                if lease is None:
+                    raise BenthamError("nothing is left to run; give more studies or models")
+                report = {"fence": lease["fence"], "score": draw.random()}
+                _done(connection.post(f"/v1/trials/{lease['trial']}/complete", report, key))
+                counts[place] += 1
+                if timing.is_set():
+                    taken[place].append((asked - began, time.perf_counter() - asked))
+        except BaseException as error:
+            failures.append(error)
+
+    workers = [
+        threading.Thread(target=work, args=(place,), daemon=True) for place in range(WORKERS)
+    ]
+    for worker in workers:
+        worker.start()
+    while sum(counts) < warm_up and not failures:
+        progress(f"warming up: {sum(counts):,} of {warm_up:,} cycles")
+        time.sleep(0.2)
+    timing.set()
+    began, before = time.perf_counter(), sum(counts)
+    while time.perf_counter() - began < seconds and not failures:
+        progress(f"measuring: {time.perf_counter() - began:.0f} of {seconds:.0f} s")
+        time.sleep(min(0.2, seconds))
+    cycles, elapsed = sum(counts) - before, time.perf_counter() - began
+    ending.set()
+    for worker in workers:
+        worker.join(30)
+    if failures:
+        raise BenthamError(f"a worker failed: {failures[0]}") from failures[0]
+    times = 1e3 * np.array([pair for each in taken for pair in each])
+    leases, reports = np.percentile(times, [50, 99], axis=0).T
+    return {
+        "warm_up_cycles": before,
+        "seconds": round(elapsed, 1),
+        "cycles": cycles,
+        "cycles_per_second": round(cycles / elapsed, 1),
+        "lease_p50_ms": round(float(leases[0]), 2),
+        "lease_p99_ms": round(float(leases[1]), 2),
+        "report_p50_ms": round(float(reports[0]), 2),
+        "report_p99_ms": round(float(reports[1]), 2),
+    }

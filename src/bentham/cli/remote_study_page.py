@@ -1,0 +1,84 @@
+"""A study and its candidates, as a page."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+
+from bentham.cli.remote import age, cell, fields, grid, moment, number, span
+
+if TYPE_CHECKING:
+    from bentham.wire import Candidate, Study
+
+MOST_CANDIDATES = 100
+ORDER = {"observed": 0, "running": 1, "untried": 2, "failed": 3}
+
+
+def study_page(study: "Study", candidates: "Sequence[Candidate] | None") -> list[RenderableType]:
+    """What is known of a study; with its candidates, what was found, then what comes next."""
+    best, trials = study.incumbent, study.trials
+    rows = [
+        ("study", f"{study.name} ({study.id})"),
+        ("tenant", study.tenant),
+        ("state", f"{study.state}{f': {study.reason}' if study.reason else ''}"),
+        ("dataset", f"{study.dataset or '-'}{_size(study)}"),
+        ("best so far", "-" if best is None else f"{number(best.score)} by {best.model}"),
+        ("metric", f"{study.metric}, floor {number(study.floor)}, weight {number(study.weight)}"),
+        ("models", f"{study.models}, {study.untried} of them untried"),
+        (
+            "trials",
+            f"{trials.running} running, {trials.complete} complete, {trials.failed} failed, "
+            f"{trials.lost} lost",
+        ),
+        ("device time", span(study.device_seconds)),
+        ("created", f"{moment(study.created)} ({age(study.created)})"),
+        ("closes by itself", _stops(study)),
+    ]
+    page: list[RenderableType] = [fields(rows)]
+    if candidates is None:
+        return page
+    table = grid(["~model", "state", ">score", ">believed", ">cost", ">EI", ">EI rate"])
+    for one in sorted(candidates, key=_rank)[:MOST_CANDIDATES]:
+        believed = "-" if one.mean is None else number(one.mean)
+        if one.sigma and one.mean is not None:
+            believed = f"{number(one.mean)} ±{number(one.sigma)}"
+        table.add_row(
+            cell(one.model),
+            one.state,
+            number(one.score),
+            believed if one.score is None else "",
+            span(one.cost),
+            number(one.expected_improvement),
+            number(one.rate),
+        )
+    page.append(table)
+    if len(candidates) > MOST_CANDIDATES:
+        page.append(f"... and {len(candidates) - MOST_CANDIDATES:,} more; --json gives all")
+    return page
+
+
+def _rank(one: "Candidate") -> tuple[int, float, float]:
+    score = -inf if one.score is None else one.score
+    return ORDER[one.state], -score, -(one.rate or 0.0)
+
+
+def _size(study: "Study") -> str:
+    known = [
+        f"{count:,} {what}"
+        for count, what in ((study.rows, "rows"), (study.columns, "columns"))
+        if count is not None
+    ]
+    return f", {' x '.join(known)}" if known else ""
+
+
+def _stops(study: "Study") -> str:
+    stop = study.stop
+    rules = [
+        stop.trials is not None and f"after {stop.trials} trials",
+        stop.cost is not None and f"after {span(stop.cost)} of device time",
+        stop.deadline is not None and f"at {moment(stop.deadline)}",
+        stop.expected_gain is not None
+        and f"when no model is expected to gain {number(stop.expected_gain)}",
+    ]
+    return ", or ".join([*(rule for rule in rules if rule), "when every model was tried"])

@@ -1,0 +1,137 @@
+"""`bentham token ...`: who may speak to the server."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote import cell, confirm, fields, grid, moment, print_json, seconds_of, show
+from bentham.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import IssuedToken
+
+token_app = typer.Typer(help="Who may speak to the server.", no_args_is_help=True)
+
+
+@token_app.command("create")
+def create(
+    role: Annotated[
+        str,
+        typer.Option(metavar="ROLE", help="admin, tenant or device (for workers).",
+                     show_default=False),
+    ],
+    tenant: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whose it is, for the role tenant.", show_default=False),
+    ] = None,
+    label: Annotated[str, typer.Option(metavar="TEXT", help="What it is for.")] = "",
+    expires_in: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Ends after so long, as in 12h or 30d. [dim]\\[default: never][/]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the secret to this new file, for its owner's eyes only.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:  # fmt: skip
+    """Make a token. For example:
+
+    [bold]bentham token create --role device --expires-in 30d --out device.token[/]
+    """
+    seconds = None if expires_in is None else seconds_of("--expires-in", expires_in)
+    with connect(server, token_file) as client:
+        if out is None:
+            issued = client.issue_token(role, tenant, label, seconds)
+        else:
+            issued = _issue_into(client, out, role, tenant, label, seconds)
+    if as_json:
+        print(issued.model_dump_json(exclude=None if out is None else {"secret"}))
+    elif out is None:
+        print(issued.secret)
+        print(
+            f"This is token {issued.id}; it is shown this once. Keep it in a file of your own "
+            "(chmod 600).",
+            file=sys.stderr,
+        )
+    else:
+        show(fields([("token", issued.id), ("written to", str(out))]))
+
+
+@token_app.command("list")
+def list_tokens(
+    as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
+) -> None:
+    """Show all tokens, without their secrets. For example:
+
+    [bold]bentham token list[/]
+    """
+    with connect(server, token_file) as client:
+        tokens = client.tokens()
+    if as_json:
+        print_json(tokens)
+        return
+    table = grid(["id", "role", "~tenant", "~label", "ends"])
+    for one in tokens:
+        ends = "never" if one.expires is None else moment(one.expires)
+        if one.revoked is not None:
+            ends = "revoked"
+        table.add_row(one.id, one.role, cell(one.tenant or "-"), cell(one.label), ends)
+    show(table)
+
+
+@token_app.command("revoke")
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Its id.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Make a token useless, at once and for good. For example:
+
+    [bold]bentham token revoke k_0123456789abcdef --yes[/]
+    """
+    with connect(server, token_file) as client:
+        confirm(f"Revoke token {token_id}? Who uses it is refused from now on.", yes)
+        revoked = client.revoke_token(token_id)
+    if as_json:
+        print_json(revoked)
+    else:
+        print(f"Token {revoked.id} is revoked.")
+
+
+def _issue_into(
+    client: "Client",
+    out: Path,
+    role: str,
+    tenant: str | None,
+    label: str,
+    seconds: float | None,
+) -> "IssuedToken":
+    """Issue a token once its file is there: a secret that could not be kept would be lost."""
+    try:
+        file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InvalidInput(f"{out} is there already; name another file, or remove it") from None
+    try:
+        with os.fdopen(file, "w") as opened:
+            issued = client.issue_token(role, tenant, label, seconds)
+            opened.write(f"{issued.secret}\n")
+    except BaseException:
+        out.unlink(missing_ok=True)
+        raise
+    return issued
