@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types unit bench regret reproduce docs lock clean help
+.PHONY: demo test lint types unit bench regret reproduce soak docs lock clean help
 
 help: ## What can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
@@ -47,6 +47,9 @@ regret: $(INSTALLED) ## Regret against the paper's configuration and an oracle (
 
 reproduce: $(INSTALLED) ## The paper's figures and claims, judged: reproduction/report.html (ten minutes)
 	@$(BIN)/bentham reproduce
+
+soak: $(INSTALLED) ## Thousands of kills of a live service, and a judge (half an hour); SOAK=sqlite for a part
+	@PYTHONPATH=tests $(BIN)/python tools/soak.py
 
 docs: $(INSTALLED) ## Make docs/reference.md from the code
 	@$(BIN)/python tools/make_reference.py

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import random
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -16,7 +17,8 @@ from proxy import Proxy
 from storage_contract import Store, eventually, every_database, record, records
 
 from bentham.errors import SequenceConflict, StorageUnavailable
-from bentham.storage import EventLog, open_log, sqlite_file
+from bentham.storage import EventLog, PostgresLog, open_log, sqlite_file
+from bentham.storage import postgres as postgres_log
 
 KILLS = 20
 processes = multiprocessing.get_context("forkserver")
@@ -213,6 +215,27 @@ def test_who_lost_the_lead_cannot_write(postgres_url: str) -> None:
         stale.append([record(3, actor="stale")])
     assert list(stale.read()) == records(1, 4)
     stale.close()
+
+
+def test_who_is_frozen_loses_the_lead_and_who_is_idle_keeps_it(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_log, "KEEP_SECONDS", 0.1)
+    monkeypatch.setattr(postgres_log, "SILENT_SECONDS", 0.5)
+    frozen, other = open_log(postgres_url), open_log(postgres_url)
+    assert isinstance(frozen, PostgresLog)
+    assert frozen.lead()
+    frozen.append(records(1, 1))
+    time.sleep(1.0)  # idle for longer than it may be silent, which it is not
+    assert frozen.leads()
+    assert not other.lead()
+    with frozen._write_lock:  # as if all its threads stood still
+        eventually(other.lead)
+    with pytest.raises(SequenceConflict, match="does not lead"):
+        frozen.append(records(2, 2))
+    other.append(records(2, 3))
+    for log in (frozen, other):
+        log.close()
 
 
 def test_connections_that_were_cut_are_made_again(postgres_url: str) -> None:

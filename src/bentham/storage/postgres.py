@@ -2,12 +2,15 @@
 
 The lead is an advisory lock of the session that appends. So whoever loses the lock has lost the
 connection to write with, and an append that is still under way holds the lock until it has ended.
+
+A process that is frozen keeps its connections, since the kernel answers for it. So the session that
+leads has to speak once a second, and the server ends it when it is silent for too long.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -31,6 +34,7 @@ from bentham.storage.log import (
 from bentham.storage.postgres_server import Address, end_former_sessions, is_alive, try_lock
 
 APPEND_SECONDS, READ_SECONDS = 10, 60  # after which the server gives up a statement
+KEEP_SECONDS, SILENT_SECONDS = 1.0, 5.0  # how often who leads speaks, and must at least
 PART = 2**22  # bytes of a snapshot written at a time
 TYPES = ("bigint", "float8", "text", "bigint", "text", "text", "text", "text", "text")
 COLUMNS = ", ".join(FIELDS)
@@ -73,6 +77,8 @@ class PostgresLog:
         self._reader: Connection | None = None
         self._has_led = False
         self._closed = False
+        self._keeper: Thread | None = None
+        self._ended = Event()
 
     def head(self) -> int:
         """The last sequence number, 0 if the log is empty."""
@@ -166,11 +172,32 @@ class PostgresLog:
             if try_lock(connection) or (
                 end_former_sessions(connection, self._writer_name) and try_lock(connection)
             ):
+                connection.execute(f"SET idle_session_timeout = '{SILENT_SECONDS}s'".encode())
                 self._writer = connection
+                self._begin_to_keep()
         finally:
             if self._writer is None:
                 connection.close()
         return self._writer is not None
+
+    def _begin_to_keep(self) -> None:
+        if self._keeper is None:
+            # A thread, since whoever leads may read a long log, or compute, for longer than that.
+            self._keeper = Thread(target=self._keep, name="bentham-lead", daemon=True)
+            self._keeper.start()
+
+    def _keep(self) -> None:
+        """Show the server that this process is not frozen."""
+        while not self._ended.wait(KEEP_SECONDS):
+            if not self._write_lock.acquire(blocking=False):
+                continue  # an append is under way
+            try:
+                if self._writer is not None:
+                    self._writer.execute("SELECT 1")
+            except psycopg.Error as error:
+                self._drop_writer(error)
+            finally:
+                self._write_lock.release()
 
     def _drop_writer(self, error: psycopg.Error | None = None) -> None:
         """Close the connection, and with it the lead, unless it has survived the error."""
@@ -201,6 +228,7 @@ class PostgresLog:
         """Give up the lead and all connections."""
         with self._write_lock, self._read_lock:
             self._closed, self._has_led = True, False
+            self._ended.set()
             self._drop_writer()
             self._drop_reader()
 

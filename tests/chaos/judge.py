@@ -1,0 +1,211 @@
+"""What must hold when the fire is out and everything was run to its end."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from bentham.service import events as happened
+from bentham.service.entities import Trial
+from bentham.service.pool import Pool
+from bentham.service.recovery import recover
+from bentham.service.views import study_view, tenant_view, trial_view
+from bentham.storage import EventLog, Record
+from chaos.fleet import Caller, score_of
+from chaos.ledger import Ledger
+from chaos.sameness import difference
+
+ENDS = (
+    happened.TrialCompleted,
+    happened.TrialFailed,
+    happened.TrialLost,
+    happened.TrialReleased,
+)
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was found: no violations, one hopes, and figures that show how hot it was."""
+
+    violations: list[str] = field(default_factory=list)
+    acknowledged: int = 0  # completes that somebody was told of
+    lost: int = 0  # of these not in the log
+    duplicated: int = 0  # arms with two scores, trials with two ends
+    unheard: int = 0  # requests that were committed, and then the answer was cut off
+    studies: int = 0
+    trials: int = 0
+    events: int = 0
+    failed_arms: int = 0
+
+    def demand(self, holds: bool, otherwise: str) -> None:
+        """Note a violation unless something holds."""
+        if not holds:
+            self.violations.append(otherwise)
+
+    def add(self, other: "Verdict") -> None:
+        """Sum up over several fires."""
+        self.violations += other.violations
+        for name in ("acknowledged", "lost", "duplicated", "unheard", "studies", "trials"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.events += other.events
+        self.failed_arms += other.failed_arms
+
+
+def judge(log: EventLog, ledger: Ledger, admin: Caller) -> Verdict:
+    """Hold the log, the answers that were given and the live service against each other."""
+    verdict = Verdict()
+    records = list(log.read())
+    happenings = [happened.decode(each.kind, each.version, each.body) for each in records]
+    verdict.events = len(records)
+    verdict.unheard = len(ledger.unanswered & {record.request for record in records})
+    _sequence(verdict, records)
+    _trials(verdict, happenings)
+    _promises(verdict, happenings, ledger)
+    pool = recover(log, snapshots=False)
+    verdict.studies, verdict.trials = len(pool.studies), len(pool.trials)
+    _studies(verdict, pool)
+    _views(verdict, pool, admin)
+    _snapshots(verdict, pool, log)
+    return verdict
+
+
+def _sequence(verdict: Verdict, records: list[Record]) -> None:
+    numbers = [record.sequence for record in records]
+    verdict.demand(numbers == list(range(1, len(numbers) + 1)), "the sequence has gaps")
+    times = [record.time for record in records]
+    verdict.demand(times == sorted(times), "the time of the log goes back")
+    keys = Counter(record.key for record in records if record.key)
+    for key, uses in keys.items():
+        verdict.demand(uses == 1, f"the key {key} was carried out {uses} times")
+
+
+def _trials(verdict: Verdict, happenings: list[happened.Event]) -> None:
+    leased: dict[str, happened.TrialLeased] = {}
+    ended: set[str] = set()
+    fences: Counter[int] = Counter()
+    scored: Counter[tuple[str, str, str]] = Counter()
+    studies = {e.id: e for e in happenings if isinstance(e, happened.StudyCreated)}
+    for event in happenings:
+        if isinstance(event, happened.TrialLeased):
+            verdict.demand(event.id not in leased, f"trial {event.id} was leased twice")
+            leased[event.id] = event
+            fences[event.decision.trial] += 1
+        elif isinstance(event, ENDS):
+            verdict.demand(event.id in leased, f"trial {event.id} ended before it began")
+            if event.id in ended:
+                verdict.duplicated += 1
+                verdict.violations.append(f"trial {event.id} ended twice")
+            ended.add(event.id)
+        if isinstance(event, happened.TrialCompleted) and event.id in leased:
+            decision = leased[event.id].decision
+            study = studies[decision.study]
+            scored[study.tenant, study.dataset, decision.model] += 1
+            right = score_of(study.dataset, decision.model)
+            verdict.demand(event.score == right, f"trial {event.id} has the score {event.score}")
+    for fence, uses in fences.items():
+        verdict.demand(uses == 1, f"the fence {fence} was used {uses} times")
+    for arm, uses in scored.items():
+        verdict.duplicated += uses - 1
+        verdict.demand(uses == 1, f"the arm {arm} was observed {uses} times")
+    verdict.demand(ended == set(leased), f"{len(set(leased) - ended)} trials never ended")
+
+
+def _promises(verdict: Verdict, happenings: list[happened.Event], ledger: Ledger) -> None:
+    """Whatever was answered happened, and happened once."""
+    leases = {e.id: e for e in happenings if isinstance(e, happened.TrialLeased)}
+    scores = {e.id: e.score for e in happenings if isinstance(e, happened.TrialCompleted)}
+    ends = {
+        "fail": Counter(e.id for e in happenings if isinstance(e, happened.TrialFailed)),
+        "release": Counter(e.id for e in happenings if isinstance(e, happened.TrialReleased)),
+    }
+    created = Counter(e.id for e in happenings if isinstance(e, happened.StudyCreated))
+    joined = {e.name for e in happenings if isinstance(e, happened.DeviceRegistered)}
+    one_answer: dict[str, dict[str, Any]] = {}
+    told = set()
+    for answered in list(ledger.answers):
+        answer, what = answered.answer, answered.what
+        if what == "lease":
+            lease = leases.get(answer["trial"])
+            fits = lease is not None and (
+                (lease.decision.trial, str(lease.decision.device), lease.decision.model)
+                == (answer["fence"], answer["device"], answer["model"])
+            )
+            verdict.demand(fits, f"the lease of {answer['trial']} is not in the log")
+        elif what == "complete":
+            told.add(answer["id"])
+            kept = scores.get(answer["id"]) == answered.asked["score"] == answer["score"]
+            verdict.lost += not kept
+            verdict.demand(kept, f"the score of {answer['id']} was lost")
+        elif what in ends:
+            verdict.demand(ends[what][answer["id"]] == 1, f"the {what} of {answer['id']} was lost")
+        elif what == "studies":
+            verdict.demand(created[answer["id"]] == 1, f"the study {answer['id']} was lost")
+        elif what == "devices":
+            verdict.demand(answer["name"] in joined, f"the device {answer['name']} was lost")
+        if what in ("lease", "complete"):
+            first = one_answer.setdefault(answered.key, answer)
+            verdict.demand(first == answer, f"the key {answered.key} got two answers")
+    names = Counter((e.tenant, e.name) for e in happenings if isinstance(e, happened.StudyCreated))
+    verdict.demand(max(names.values(), default=0) <= 1, "a study was made twice")
+    verdict.acknowledged = len(told)
+
+
+def _studies(verdict: Verdict, pool: Pool) -> None:
+    """Every study came to its end, and nothing was given up without a reason."""
+    attempts = 0 if pool.created is None else pool.created.attempts
+    by_arm: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    for trial in pool.trials.values():
+        by_arm[f"{trial.study.tenant.name}/{trial.study.dataset}", trial.model].append(trial)
+    verdict.demand(not pool.running, f"{len(pool.running)} trials still run")
+    for study in pool.studies.values():
+        over = study.state == "closed" and study.reason == "every model was tried"
+        verdict.demand(over, f"study {study.name} is {study.state} ({study.reason})")
+        for model in study.models:
+            state = study.shared.state(model)
+            trials = by_arm[f"{study.tenant.name}/{study.dataset}", model]
+            if state == "failed":
+                tries = [each for each in trials if each.state in ("failed", "lost")]
+                kept = [each for each in tries if each.reason and not each.released]
+                verdict.demand(len(kept) >= attempts, f"{study.name} {model} was given up early")
+            else:
+                verdict.demand(state == "observed", f"{study.name} {model} is {state}")
+    tried = (each for shared in pool.datasets.values() for each in shared.tried.values())
+    verdict.failed_arms = sum(each.state == "failed" for each in tried)
+
+
+def _views(verdict: Verdict, pool: Pool, admin: Caller) -> None:
+    """A reader of the log and the live service see the same."""
+    live = {
+        "studies": list(pages(admin, "/v1/studies?limit=1000")),
+        "trials": list(pages(admin, "/v1/trials?limit=1000")),
+        "tenants": admin.get("/v1/tenants")["items"],
+    }
+    folded = {
+        "studies": [study_view(each) for each in reversed(pool.studies.values())],
+        "trials": [trial_view(each) for each in reversed(pool.trials.values())],
+        "tenants": [tenant_view(each, pool.time) for each in pool.tenants.values()],
+    }
+    for name, views in json.loads(json.dumps(folded)).items():
+        verdict.demand(live[name] == views, f"the live service shows other {name} than the log")
+
+
+def pages(admin: Caller, path: str) -> Iterator[dict[str, Any]]:
+    """All items of a list, page by page."""
+    after = ""
+    while True:
+        page = admin.get(path + after)
+        yield from page["items"]
+        if page["next"] is None:
+            return
+        after = f"&after={page['next']}"
+
+
+def _snapshots(verdict: Verdict, whole: Pool, log: EventLog) -> None:
+    """The latest snapshot and the events after it come to what the whole log comes to."""
+    found = log.load_snapshot()
+    verdict.demand(
+        found is not None and 0 < found[0] < whole.sequence, "no snapshot was taken under fire"
+    )
+    where = difference(recover(log), whole)
+    verdict.demand(not where, f"snapshot and tail differ from the whole log at {where}")

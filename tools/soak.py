@@ -1,0 +1,172 @@
+"""`make soak`: the fires of tests/chaos for as long as it takes; exit code 1 on any violation.
+
+SOAK=sqlite,leaders make soak          only these
+KILLS=100 SEED=7 make soak             fewer kills of the server for each database, other chances
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from chaos.arena import Arena
+from chaos.fires import (
+    kill_database,
+    kill_leaders,
+    kill_servers,
+    make_mischief,
+    torment_workers,
+)
+from chaos.judge import Verdict
+from chaos.server import Zygote
+from postgres import PostgresServer
+
+ROUND = 100  # kills between judgements, each on a new database
+LEASE, FROZEN = 30.0, 60.0
+TAKEOVER_SECONDS = 10.0
+
+
+class Soak:
+    """Fires one after the other, and what came of all of them."""
+
+    def __init__(self, zygote: Zygote, kills: int, seed: int):
+        self.zygote, self.kills, self.seed = zygote, kills, seed
+        self.verdict = Verdict()
+        self.killed = {"servers": 0, "databases": 0}
+        self.takeover = 0.0
+        self._postgres: PostgresServer | None = None
+
+    @property
+    def postgres(self) -> PostgresServer:
+        """The server, started when it is first needed."""
+        if self._postgres is None:
+            self._postgres = PostgresServer()
+            self._postgres.start()
+        return self._postgres
+
+    def close(self) -> None:
+        """Stop what was started."""
+        if self._postgres is not None:
+            self._postgres.stop()
+
+    def sqlite(self) -> None:
+        """kill -9 of the server, on SQLite."""
+        self._kill_servers(lambda: None)
+
+    def postgresql(self) -> None:
+        """kill -9 of the server, on PostgreSQL."""
+        self._kill_servers(self.postgres.fresh)
+
+    def _kill_servers(self, database: Callable[[], str | None]) -> None:
+        for begun in range(0, self.kills, ROUND):
+            self._burn(database(), partial(kill_servers, kills=min(ROUND, self.kills - begun)))
+
+    def workers(self) -> None:
+        """Workers killed, and frozen for twice their lease."""
+        self._burn(None, lambda arena: torment_workers(arena, 2, FROZEN), lease=LEASE)
+
+    def network(self) -> None:
+        """A network that makes mischief."""
+        self._burn(None, lambda arena: make_mischief(arena, 3000))
+        self._burn(self.postgres.fresh(), lambda arena: make_mischief(arena, 3000))
+
+    def database(self) -> None:
+        """PostgreSQL itself killed."""
+        self._burn(self.postgres.fresh(), lambda arena: kill_database(arena, self.postgres, 20))
+        self.killed["databases"] += 20
+
+    def leaders(self) -> None:
+        """The leader of two killed or frozen."""
+
+        def burn(arena: Arena) -> None:
+            longest = kill_leaders(arena, 10)
+            print(f"  longest takeover: {longest}", flush=True)
+            self.takeover = max(self.takeover, *longest.values())
+
+        self._burn(self.postgres.fresh(), burn, instances=2)
+
+    def _burn(
+        self,
+        database: str | None,
+        fire: Callable[[Arena], object],
+        lease: float = 1.0,
+        instances: int = 1,
+    ) -> None:
+        began = time.monotonic()
+        self.seed += 1
+        with tempfile.TemporaryDirectory(prefix="bentham-soak-") as folder:
+            arena = Arena(
+                self.zygote, Path(folder), database, self.seed, lease=lease, instances=instances
+            )
+            with arena:
+                try:
+                    fire(arena)
+                    verdict = arena.judge()
+                except AssertionError as error:
+                    verdict = Verdict([f"seed {self.seed}: {error}"])
+                self.killed["servers"] += arena.kills
+        self.verdict.add(verdict)
+        print(
+            f"  {arena.kills} kills, {verdict.acknowledged} acknowledged, "
+            f"{verdict.unheard} committed unheard, {len(verdict.violations)} violations, "
+            f"{time.monotonic() - began:.0f} s",
+            *verdict.violations[:5],
+            sep="\n  ! ",
+            flush=True,
+        )
+
+
+FIRES: dict[str, Callable[[Soak], None]] = {
+    "sqlite": Soak.sqlite,
+    "postgresql": Soak.postgresql,
+    "workers": Soak.workers,
+    "network": Soak.network,
+    "database": Soak.database,
+    "leaders": Soak.leaders,
+}
+
+
+def main() -> int:
+    """Burn, and print what came of it."""
+    names = os.environ.get("SOAK") or ",".join(FIRES)
+    unknown = set(names.split(",")) - set(FIRES)
+    if unknown:
+        print(f"soak: SOAK is {names}; choose among {', '.join(FIRES)}", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    with Zygote() as zygote:
+        kills, seed = int(os.environ.get("KILLS", "1000")), int(os.environ.get("SEED", "1000"))
+        soak = Soak(zygote, kills, seed)
+        try:
+            for name in names.split(","):
+                print(f"{name}: {FIRES[name].__doc__}", flush=True)
+                FIRES[name](soak)
+        finally:
+            soak.close()
+    verdict = soak.verdict
+    if soak.takeover > TAKEOVER_SECONDS:
+        verdict.violations.append(f"a takeover took {soak.takeover:.1f} s")
+    summary = {
+        "kills": soak.killed["servers"],
+        "database_kills": soak.killed["databases"],
+        "acknowledged": verdict.acknowledged,
+        "lost": verdict.lost,
+        "duplicated": verdict.duplicated,
+        "committed_unheard": verdict.unheard,
+        "studies": verdict.studies,
+        "trials": verdict.trials,
+        "events": verdict.events,
+        "longest_takeover_seconds": round(soak.takeover, 2),
+        "duration_seconds": round(time.monotonic() - began),
+        "violations": verdict.violations,
+    }
+    print(json.dumps(summary))
+    return 1 if verdict.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
