@@ -23,9 +23,6 @@ from bentham.errors import InvalidPrior
 
 # The next fit comes when there are this many times the scores of the last.
 GROWTH = 1.05
-# Fits look at the latest so many datasets, and past studies: more would hardly change what is
-# believed of models, and everybody waits for a fit.
-DATASETS = 1000
 _NOTHING: dict[int, float] = {}
 
 
@@ -192,15 +189,15 @@ class Learner:
         self.fit()
 
     def fit(self) -> None:
-        """Believe what the scores so far say."""
+        """Believe what all scores so far say."""
         self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
         served = [
             Observed(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())))
-            for scores in list(self._served.values())[-DATASETS:]
+            for scores in self._served.values()
         ]
         models = len(self._columns)
         self._parameters = fit(
-            self._history[-DATASETS:] + served,
+            self._history + served,
             models,
             _widened(self._prior.features, models),
             self._parameters,
