@@ -1,5 +1,6 @@
 """The app: routes, problems and the gate around the engine."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -109,8 +110,18 @@ async def _on_http(request: Request, error: Exception) -> Response:
     }
     detail = texts.get(error.status_code, str(error.detail))
     title = "Not found" if error.status_code == 404 else "Bad request"
-    headers = error.headers or {}
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = _allowed(request) or headers.get("Allow", "GET")
     return problem(error.status_code, title, detail, request_id(request), headers=headers)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of an address; a route knows its own only."""
+    for template, operations in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", template), request.url.path):
+            return ", ".join(sorted(method.upper() for method in operations))
+    return ""
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

@@ -8,7 +8,7 @@ import uvicorn
 from bentham.http.app import create_app
 from bentham.http.gate import Bounds
 from bentham.http.metrics import Metrics
-from bentham.http.protocol import ImpatientProtocol
+from bentham.http.protocol import protocol_within
 from bentham.service.engine import Engine
 
 GRACE_SECONDS = 10
@@ -34,11 +34,12 @@ def serve(
     engine: Engine, metrics: Metrics, host: str, port: int, bounds: Bounds | None = None
 ) -> int:
     """Serve until a signal; returns the exit code."""
+    bounds = bounds or Bounds()
     config = uvicorn.Config(
         create_app(engine, metrics, bounds),
         host=host,
         port=port,
-        http=ImpatientProtocol,
+        http=protocol_within(bounds),
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
         log_config=None,
