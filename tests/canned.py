@@ -34,7 +34,7 @@ DECISION: dict[str, Any] = {
     "id": TRIAL["id"], "time": NOW, "device": "gpu-0", "tenant": "vision", "study": STUDY["id"],
     "dataset": "wine", "model": "forest", "reason": "policy", "value": 0.0123, "cost": 120.0,
     "expected_improvement": 0.25, "rate": 0.00208,
-    "gains": [{"tenant": "vision", "study": STUDY["id"], "expected_improvement": 0.125,
+    "gains": [{"tenant": "vision", "study": STUDY["id"], "expected_improvement": 0.25,
                "weight": 2.0}],
     "runners_up": [RUNNER_UP],
     "changes": [

@@ -13,7 +13,7 @@ from servers import Canned
 
 from bentham.tables import load_table
 
-pytest_plugins = ["postgres", "storage_contract"]
+pytest_plugins = ["postgres", "storage_contract", "service_app"]
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")

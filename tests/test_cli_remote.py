@@ -36,6 +36,8 @@ def test_pages_fit_80_columns_and_json_is_json(
     assert (done.code, done.err) == (0, "")
     assert done.out.strip()
     assert max(map(len, done.out.splitlines())) <= 80
+    rows = [line for line in done.out.splitlines() if line.startswith("│")]
+    assert all(row.endswith("│") for row in rows)  # nothing was cut off at the right
     assert "\x1b" not in done.out
     assert TOKEN not in done.out
     if "--once" not in arguments:
@@ -62,7 +64,8 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
     for words in (
         "Run forest on wine",
         "wine, a study of vision",
-        "0.25, over all studies that list it",
+        "0.25, weighted, of all studies that list it",
+        "│ wine │ vision │ 0.125 │ 2 │ 0.25 │",
         "2 min of device time",
         "0.00208 a second",
         "The weights: a heavier study came first; otherwise: the quality of wine",

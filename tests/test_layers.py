@@ -21,7 +21,7 @@ ALLOWED = {
     "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},
     "snapshots": {"core", "errors", ""},
-    "bench": {"core", "errors", ""},
+    "bench": {"core", "service", "snapshots", "storage", "errors", ""},
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},

@@ -160,6 +160,45 @@ def service(
         )
 
 
+@bench_app.command()
+def recovery(
+    events: Annotated[
+        int, typer.Option(min=1000, metavar="N", help="How many events the log has.")
+    ] = 100_000,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="BENTHAM_DATABASE",
+            help="An empty PostgreSQL database, instead of SQLite.",
+            show_default=False,
+            show_envvar=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Time a restart of the service: from the whole log, and from a snapshot.
+
+    Also compares what both come to.
+    """
+    from bentham.bench.recovery import bench_recovery
+
+    with progress_bar(1) as bar:
+        result = bench_recovery(events, database, bar.describe)
+    if as_json:
+        print(json.dumps(result))
+        return
+    print(
+        f"{result['events']:,} events, {result['trials']:,} trials: the whole log "
+        f"{result['replay_seconds']:,} s ({result['replay_us_per_event']:,} us an event), "
+        f"a snapshot of {result['snapshot_mib']:,} MiB and the last {result['tail_events']:,} "
+        f"events {result['snapshot_start_seconds']:,} s "
+        f"and the first decision {result['first_decision_seconds']:,} s; "
+        f"{'equal' if result['equal'] else 'NOT EQUAL'}"
+    )
+    raise typer.Exit(0 if result["equal"] else 1)
+
+
 def _listed(option: str, values: list[str] | None, default: Sequence[str]) -> list[str]:
     if values is None:
         return list(default)

@@ -48,12 +48,10 @@ def grid(columns: Sequence[str], title: str | None = None) -> Grid:
     """A table; a column whose name begins with '>' is for numbers, with '~' may be cropped."""
     made = Grid(title=title and Text(title), title_justify="left", title_style="bold")
     for name in columns:
-        header = name.lstrip(">~")
         made.add_column(
-            Text(header),
+            Text(name.lstrip(">~")),
             justify="right" if name.startswith(">") else "left",
             no_wrap=not name.startswith("~"),
-            min_width=len(header),
         )
     return made
 
@@ -106,7 +104,7 @@ def span(seconds: float | None) -> str:
     for unit, name in (("d", "days"), ("h", "h"), ("m", "min")):
         if abs(seconds) >= 2 * UNITS[unit]:
             count = seconds / UNITS[unit]
-            return f"{count:,.0f} {name}" if count >= 100 else f"{count:.3g} {name}"
+            return f"{count:,.0f} {name}" if count >= 10 else f"{count:.2g} {name}"
     return f"{seconds:.3g} s"
 
 

@@ -167,15 +167,14 @@ def show_trial(
 
 def trial_grid(trials: "Iterable[Trial]", title: str | None = None) -> Grid:
     """Trials, one a line."""
-    table = grid(["id", "~model", "~dataset", "~device", "state", ">score", ">started"], title)
+    table = grid(["id", "~model", "~dataset", "~device", ">outcome", ">started"], title)
     for one in trials:
         table.add_row(
             one.id,
             cell(one.model),
             cell(one.dataset or one.study),
             cell(one.device),
-            one.state,
-            number(one.score),
+            one.state if one.score is None else number(one.score),
             age(one.started),
         )
     return table

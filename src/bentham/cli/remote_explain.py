@@ -75,7 +75,7 @@ def page(made: "Decision", name_of: Naming) -> list[RenderableType]:
             [
                 (
                     "expected improvement",
-                    f"{number(made.expected_improvement)}, over all studies that list it",
+                    f"{number(made.expected_improvement)}, weighted, of all studies that list it",
                 ),
                 ("expected cost", f"{span(made.cost)} of device time"),
                 ("EI rate", f"{number(made.rate)} a second"),
@@ -85,13 +85,12 @@ def page(made: "Decision", name_of: Naming) -> list[RenderableType]:
     if made.gains:
         table = grid(["~study", "~tenant", ">improvement", ">weight", ">counts"], "\nWho gains")
         for gain in made.gains:
-            counts = gain.expected_improvement * gain.weight
             table.add_row(
                 cell(name_of(gain.study)),
                 cell(gain.tenant),
-                number(gain.expected_improvement),
+                number(gain.expected_improvement / gain.weight if gain.weight else None),
                 number(gain.weight),
-                number(counts),
+                number(gain.expected_improvement),
             )
         parts.append(table)
     if made.runners_up:

@@ -14,9 +14,6 @@ from bentham.errors import InvalidInput
 from bentham.storage import DEFAULT_FOLDER
 
 POLICIES = ("joint", "mdmt")
-# After every event so many datasets take what was learned last. Each costs about a tenth of a
-# millisecond: a simulation can afford more of them than somebody who waits for an answer.
-RENEWALS = 4
 ADMIN_TOKEN = "admin.token"
 
 
@@ -99,7 +96,7 @@ def serve(
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = open_log(database, data)
     settings = Settings(
-        PoolCreated(policy, "none", 0, attempts, 1.0, RENEWALS),
+        PoolCreated(policy, "none", 0, attempts, 1.0),
         admin=lambda: write_admin_token(data / ADMIN_TOKEN),
         terms=Terms(lease, heartbeat),
         patience=patience or None,

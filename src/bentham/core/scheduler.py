@@ -63,9 +63,8 @@ class Scheduler:
 
     `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
     an arm may be started when its trials get lost. With `patience`, no study with something left
-    to try is passed over by more decisions than that, as long as fewer studies are open. With every
-    event, `renewals` datasets take what was learned last: fewer are less work, and take it later.
-    `record` is called with every event after it
+    to try is passed over by more decisions than that, as long as fewer studies are open. `record`
+    is called with every event after it
     was applied.
     """
 
@@ -81,7 +80,6 @@ class Scheduler:
         seed: int = 0,
         attempts: int = DEFAULT_ATTEMPTS,
         patience: int | None = None,
-        renewals: int | None = None,
         record: Callable[[Event], None] | None = None,
     ):
         if attempts < 1:
@@ -104,9 +102,7 @@ class Scheduler:
         start = WarmStart.parse(defaults.warm_start if warm_start is None else warm_start)
         self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
         correct = defaults.correct_costs if correct_costs is None else correct_costs
-        if renewals is not None and renewals < 1:
-            raise InvalidInput(f"renewals is {renewals}; at least one dataset takes what is new")
-        self._state = State(given, start, attempts, cost_exponent, past_costs, correct, renewals)
+        self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
         self.patience = patience
         self._record = record
 

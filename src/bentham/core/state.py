@@ -39,7 +39,7 @@ from bentham.core.waiting import Waiting
 from bentham.core.warm_start import Pick, WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
-# With every event, so many blocks more take what was learned last, unless said otherwise.
+# With every event, so many blocks more take what was learned last.
 RENEWALS = 64
 
 
@@ -66,7 +66,6 @@ class State:
         cost_exponent: float = 1.0,
         past_costs: PastCosts | None = None,
         correct_costs: bool = False,
-        renewals: int | None = None,
     ):
         self._learner: Learner | None = None
         if isinstance(prior, LearnedPrior):
@@ -75,7 +74,6 @@ class State:
         self.cost_exponent = cost_exponent
         self._costs = CostModel(past_costs, correct_costs)
         self._rotation: deque[Block] = deque()  # all blocks, the longest not renewed first
-        self._renewals = RENEWALS if renewals is None else renewals
         self._due = 0  # so many of them do not believe the latest yet
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
@@ -98,7 +96,7 @@ class State:
         if not abs(event.time) <= LARGEST:
             raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
         touched = _HANDLERS[type(event)](self, event)
-        for _ in range(min(self._renewals, self._due)):
+        for _ in range(min(RENEWALS, self._due)):
             self._due -= 1
             self._rotation.rotate(-1)
             block = self._rotation[-1]

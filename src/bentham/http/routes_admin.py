@@ -121,16 +121,19 @@ async def export_history(request: Request) -> Response:
 
     def at(pool: Pool, caller: Caller, now: float) -> list[Run]:  # noqa: ARG001
         scope = Scope(pool, caller)
-        runs: list[Run] = []
+        # Each arm once, the latest: what is exported can be imported.
+        runs: dict[tuple[str, str], Run] = {}
         for history in pool.history if scope.everything else ():
             for study, scores in history.items():
-                runs += [(study, model, score, cost) for model, (score, cost) in scores.items()]
+                for model, (score, cost) in scores.items():
+                    runs[study, model] = study, model, score, cost
         for trial in scope.trials(state="complete"):
             prefix = f"{trial.study.tenant.name}/" if scope.everything else ""
             taken = (trial.ended or trial.started) - trial.started
             name = f"{prefix}{trial.study.dataset}"
-            runs.append((name, trial.model, trial.score or 0.0, taken if taken > 0.0 else None))
-        return runs
+            cost = taken if taken > 0.0 else None
+            runs[name, trial.model] = name, trial.model, trial.score or 0.0, cost
+        return list(runs.values())
 
     runs = await look(request, at, "admin", "tenant")
     return Response(write_history(runs), media_type="text/csv")

@@ -7,13 +7,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from bentham.http.answers import encoded
-from bentham.http.context import Context, context_of, look
+from bentham.http.context import Context, context_of, look, token_of
 from bentham.http.documents import PROBLEMS
 from bentham.service.answers import answer
 from bentham.service.feeds import Happening, Subscription
 from bentham.service.ledger import Ledger
 from bentham.service.refusals import Invalid, Refusal, TooMany
 from bentham.service.scope import Caller
+from bentham.service.tokens import caller_of
 from bentham.service.views import View, token_view
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
@@ -33,6 +34,7 @@ async def stream_events(request: Request) -> Response:
 
     `Last-Event-ID` goes on from there. An event `reset` means that some were missed: read anew.
     """
+    token = token_of(request)
     tenant = await look(request, lambda _, caller, __: caller.tenant, "admin", "tenant")
     context = context_of(request)
     text = request.headers.get("last-event-id")
@@ -43,12 +45,13 @@ async def stream_events(request: Request) -> Response:
         raise TooMany(f"{MOST_LISTENERS} streams are open, the most that are served", (), 10.0)
     subscription, missed = context.engine.feeds.subscribe(tenant, last)
     return StreamingResponse(
-        _lines(context, tenant, subscription, missed), media_type="text/event-stream"
+        _lines(context, token, tenant, subscription, missed), media_type="text/event-stream"
     )
 
 
 async def _lines(
     context: Context,
+    token: str,
     tenant: str | None,
     subscription: Subscription,
     missed: list[Happening] | None,
@@ -59,12 +62,14 @@ async def _lines(
         for each in missed or ():
             yield await _line(context, each)
         while not subscription.cut:
+            if not _good(context, token):  # revoked or expired since: it hears nothing more
+                break
             try:
                 happening = await asyncio.wait_for(subscription.queue.get(), ALIVE_SECONDS)
             except TimeoutError:
                 yield b": alive\n\n"
                 continue
-            if happening is None:
+            if happening is None or not _good(context, token):
                 break
             yield await _line(context, happening)
     except Refusal:  # the server stops or has lost its storage; the listener comes back
@@ -72,6 +77,15 @@ async def _lines(
     finally:
         context.listeners -= 1
         context.engine.feeds.unsubscribe(tenant, subscription)
+
+
+def _good(context: Context, token: str) -> bool:
+    ledger = context.engine.ledger
+    try:
+        caller_of(ledger.pool, token, ledger.now())
+    except Refusal:
+        return False
+    return True
 
 
 async def _line(context: Context, happening: Happening) -> bytes:

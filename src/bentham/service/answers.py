@@ -18,8 +18,14 @@ from bentham.service.views import (
 )
 
 
-def answer(pool: Pool, leases: Leases, now: float, kind: str, subject: str) -> View:
-    """The answer to the request that became this event."""
+def answer(
+    pool: Pool, leases: Leases, now: float, kind: str, subject: str, asker: str = ""
+) -> View:
+    """The answer to the request that became this event.
+
+    `asker` is the token that repeats it, unless it may see everything: the name of its device may
+    be another's by now.
+    """
     what = kind.partition("-")[0]
     if kind == "trial-leased":
         terms = leases.terms
@@ -40,7 +46,7 @@ def answer(pool: Pool, leases: Leases, now: float, kind: str, subject: str) -> V
     if what == "token":
         return token_view(pool.tokens[subject])
     device = pool.devices.get(subject) or pool.departed.get(subject)
-    if device is None:
+    if device is None or asker not in ("", device.token):
         raise Conflicting(f"device {subject!r} has left since; register it again")
     return device_view(device, leases.seen(subject))
 

@@ -124,8 +124,8 @@ def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
             models = dict.fromkeys(asked.models)
             if len(models) != len(asked.models):
                 raise Invalid("a model is listed twice; list each once")
-        own = len(tenant.models | models.keys())
-        if own > MOST_MODELS_OF_TENANT or len(pool.models | models.keys()) > MOST_MODELS:
+        own = len(tenant.models.keys() | models.keys())
+        if own > MOST_MODELS_OF_TENANT or len(pool.models.keys() | models.keys()) > MOST_MODELS:
             raise Conflicting(
                 f"there would be too many models, {own:,} of yours (at most "
                 f"{MOST_MODELS_OF_TENANT}); use models again that other studies list"
@@ -262,7 +262,7 @@ def lease(caller: Caller, name: str) -> Command:
         if decision is None:
             return []
         tried = pool.studies[decision.study].shared.tried.get(decision.model)
-        attempt = 1 if tried is None else tried.trials + 1
+        attempt = 1 if tried is None else tried.losses + 1
         return [happened.TrialLeased(new_id("t"), decision, attempt, barred)]
 
     return command
@@ -331,7 +331,7 @@ def import_history(history: History) -> Command:
     def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
         if pool.created is not None and pool.created.prior is not None:
             raise Conflicting("this pool's prior is fixed; history sets a learned prior only")
-        fresh = {model for runs in history.values() for model in runs} - pool.models
+        fresh = {model for runs in history.values() for model in runs} - pool.models.keys()
         if len(pool.models) + len(fresh) > MOST_MODELS:
             raise Conflicting(
                 f"with this history there would be more than {MOST_MODELS:,} models; leave out "

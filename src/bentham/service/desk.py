@@ -64,7 +64,8 @@ class Desk:
                     raise Invalid(
                         "this Idempotency-Key was used for another request; take a new one"
                     )
-                return answer(pool, ledger.leases, now, noted.kind, noted.subject)
+                asker = "" if caller.role == "admin" else caller.token
+                return answer(pool, ledger.leases, now, noted.kind, noted.subject, asker)
             began = self._engine.clock.instant()
             events = command(caller)(pool, now)
             if device:
@@ -101,6 +102,8 @@ class Desk:
                 return found
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), left)
+            if self._engine.stopping:
+                return None
 
     async def record(self, sequence: int) -> Record:
         """One line of the log."""

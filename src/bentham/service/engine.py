@@ -39,6 +39,7 @@ Result = TypeVar("Result")
 logger = structlog.get_logger("bentham.engine")
 
 BATCH = 64
+SNAPSHOT_EVENTS = 100_000
 TICK = 0.25
 RETRY = 0.5
 STANDBY = 1.0
@@ -63,7 +64,7 @@ class Settings:
     admin: Callable[[], happened.TokenIssued] | None = None
     terms: Terms = field(default_factory=Terms)
     patience: int | None = 10_000
-    snapshot_events: int = 100_000
+    snapshot_events: int = SNAPSHOT_EVENTS
 
 
 class Engine:
@@ -163,6 +164,8 @@ class Engine:
                 # The pool may be half changed: what is committed is the truth, so begin from that.
                 logger.exception("an error in the engine; reading the log again")
                 await self._pause("starting", RETRY)
+            if self.stopping:
+                self.phase = "stopping"  # nobody would answer who asks from now on
             self._forget()
 
     async def _pause(self, phase: str, seconds: float) -> None:

@@ -18,7 +18,8 @@ class Tenant:
     running: dict[str, "Trial"] = field(default_factory=dict)
     device_seconds: float = 0.0
     events: int = 0  # so many concerned it
-    models: set[str] = field(default_factory=set)  # that its studies ever listed
+    models: dict[str, None] = field(default_factory=dict)  # that its studies ever listed
+    leases_lost: int = 0  # not those that were given back
     _day: float = 0.0  # the day that the next counts
     _day_seconds: float = 0.0
 
@@ -73,8 +74,7 @@ class Tried:
 
     state: str = "untried"
     score: float | None = None
-    trials: int = 0
-    losses: int = 0
+    losses: int = 0  # attempts that brought nothing
 
 
 @dataclass(slots=True)

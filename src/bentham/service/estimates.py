@@ -29,20 +29,21 @@ class Estimates:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[int, float]] = {}  # the longest not looked at first
+        # What was known then: how often the dataset changed, how much history there was.
+        self._kept: dict[str, tuple[tuple[int, int], float]] = {}
 
     def of_studies(self, pool: Pool, studies: Iterable[Study]) -> dict[str, float]:
         """What each study may still gain, as far as is believed; 0 for those not served."""
         found, outdated = {}, []
         for study in studies:
-            changes, gap = self._kept.get(study.id, (-1, 0.0))
+            kept, gap = self._kept.get(study.id, (None, 0.0))
             found[study.id] = gap if study.served else 0.0
-            if study.served and changes != study.shared.changes:
-                outdated.append((changes >= 0, study))
+            if study.served and kept != (study.shared.changes, len(pool.history)):
+                outdated.append((kept is not None, study))
         # Those never looked at come first.
         for _, study in sorted(outdated, key=lambda pair: pair[0])[:BUDGET]:
             found[study.id] = _shortfall(pool, study)
-            self._kept[study.id] = study.shared.changes, found[study.id]
+            self._kept[study.id] = (study.shared.changes, len(pool.history)), found[study.id]
         return found
 
 

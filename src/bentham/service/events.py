@@ -24,7 +24,6 @@ class PoolCreated:
     seed: int
     attempts: int
     cost_exponent: float
-    renewals: int
     prior: dict[str, Any] | None = None
 
 

@@ -77,6 +77,8 @@ class Ledger:
             self.leases.saw(str(event.decision.device), instant, now)
         elif kind.startswith("trial-"):
             self.leases.end(subject)
+            if not isinstance(event, happened.TrialLost):  # a report is a sign of life
+                self.leases.saw(pool.trials[subject].device, instant, now)
             self._observer.trial_ended(kind)
         elif isinstance(event, happened.DeviceRegistered):
             self.leases.saw(event.name, instant, now)

@@ -45,7 +45,7 @@ def overview_view(pool: Pool, scope: Scope, estimates: Estimates, now: float) ->
         },
         "devices": None if own else {"registered": len(pool.devices), "busy": busy},
         "decisions": sum(_decisions(tenant) for tenant in scope.tenants()),
-        "leases_lost": sum(_lost(tenant) for tenant in scope.tenants()),
+        "leases_lost": sum(tenant.leases_lost for tenant in scope.tenants()),
     }
 
 
@@ -55,7 +55,3 @@ def _used(tenant: Tenant, now: float) -> float:
 
 def _decisions(tenant: Tenant) -> int:
     return sum(sum(study.counts.values()) for study in tenant.studies.values())
-
-
-def _lost(tenant: Tenant) -> int:
-    return sum(study.counts["lost"] for study in tenant.studies.values())

@@ -46,7 +46,7 @@ class Pool:
         self.keys = Keys()
         self.throughput = Throughput()
         self.leases_lost = 0
-        self.models: set[str] = set()  # ever listed, or in the history
+        self.models: dict[str, None] = {}  # ever listed, or in the history
         self.limited: dict[str, Tenant] = {}  # tenants that have any limit
         self.deadlines: dict[str, float] = {}  # of open or paused studies
         self._scheduler: Scheduler | None = None
@@ -110,7 +110,6 @@ class Pool:
             cost_exponent=event.cost_exponent,
             seed=event.seed,
             attempts=event.attempts,
-            renewals=event.renewals,
         )
 
     def _settings_changed(self, time: float, event: happened.SettingsChanged) -> None:  # noqa: ARG002
@@ -119,7 +118,8 @@ class Pool:
     def _history_imported(self, time: float, event: happened.HistoryImported) -> None:
         self.scheduler.apply(core.HistoryAdded(time, event.history))
         self.history.append(event.history)
-        self.models.update(model for runs in event.history.values() for model in runs)
+        for runs in event.history.values():
+            self.models.update(dict.fromkeys(runs))
 
     # -- tenants and tokens
 
@@ -168,8 +168,8 @@ class Pool:
                 study.credit(model, tried.score)
         self._serve(time, study)
         self.datasets[key] = shared
-        tenant.models |= event.models.keys()
-        self.models |= event.models.keys()
+        tenant.models.update(dict.fromkeys(event.models))
+        self.models.update(dict.fromkeys(event.models))
         shared.studies.append(study)
         self.studies[study.id] = tenant.studies[study.name] = study
         deadline = study.stop.get("deadline")
@@ -237,7 +237,6 @@ class Pool:
         )  # fmt: skip
         tried = study.shared.tried.setdefault(decision.model, Tried())
         tried.state = "running"
-        tried.trials += 1
         self.trials[trial.id] = self.running[trial.id] = study.tenant.running[trial.id] = trial
         device.trial = trial
         study.counts["running"] += 1
@@ -267,6 +266,7 @@ class Pool:
         trial = self.trials[event.id]
         self._return(time, trial, "lost")
         trial.reason = event.reason
+        trial.study.tenant.leases_lost += 1
         self.leases_lost += 1
 
     def _trial_released(self, time: float, event: happened.TrialReleased) -> None:

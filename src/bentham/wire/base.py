@@ -42,7 +42,8 @@ Text = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_printable)
 Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 # Made by the server: a letter, an underscore and digits that say nothing to anybody.
 Identifier = Annotated[str, Field(pattern=r"^[a-z]_[0-9a-z]{16}$")]
-Weight = Annotated[float, Field(gt=0.0, le=1e6)]
+# Neither a study's weight times its tenant's, nor what is divided by it, may vanish.
+Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 Cost = Annotated[float, Field(ge=SMALLEST_COST, le=LARGEST)]
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Count = Annotated[int, Field(ge=1, le=10**12)]

@@ -131,7 +131,8 @@ class Learner:
 
     def admit(self, models: Sequence[str]) -> None:
         """Take in models not known before: each is as the average model, and all its own."""
-        fresh = [model for model in models if model not in self._columns]
+        # Each once, however often it is named: a column is of one model.
+        fresh = [model for model in dict.fromkeys(models) if model not in self._columns]
         if not fresh:
             return
         for model in fresh:
@@ -176,13 +177,15 @@ class Learner:
     def remember(self, history: Mapping[str, Mapping[str, float]]) -> None:
         """Take in the scores of past studies, and believe what they say."""
         self.admit([model for runs in history.values() for model in runs])
-        self._history += [
-            Observed(
-                np.array([self._columns[model] for model in runs], dtype=np.int64),
-                np.array(list(runs.values()), dtype=np.float64),
+        for runs in history.values():
+            # In the order of columns, as a history that was there from the start.
+            known = sorted((self._columns[model], score) for model, score in runs.items())
+            self._history.append(
+                Observed(
+                    np.array([column for column, _ in known], dtype=np.int64),
+                    np.array([score for _, score in known], dtype=np.float64),
+                )
             )
-            for runs in history.values()
-        ]
         self.fit()
 
     def fit(self) -> None:
