@@ -13,12 +13,13 @@ import pytest
 from histories import COSTS, PRIORS, History, prior_named, seen
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import small_scheduler
+from problems import flat_prior, small_scheduler
 
 from bentham.core import POLICIES, Arm, Event, Scheduler, state
 from bentham.core.decision import Reason
 from bentham.core.policies import HighestRate
 from bentham.core.policies.gp_ucb import GpUcb
+from bentham.core.posterior import Posterior
 from bentham.core.state import RENEWALS
 from bentham.errors import InvalidSnapshot
 from bentham.snapshots import dump, load
@@ -158,6 +159,18 @@ def test_who_listens_is_not_part_of_it() -> None:
     again = restored(small_scheduler(record=events.append))
     again.add_device(0)
     assert events == []
+
+
+def test_what_merely_lay_in_memory_is_not_part_of_it() -> None:
+    def dumped(rubbish: float) -> bytes:
+        filled = mock.patch.object(np, "empty", lambda shape: np.full(shape, rubbish))
+        with filled:
+            posterior = Posterior(flat_prior(9).block("d"))
+            for column in range(5):
+                posterior.observe(column, 0.5)
+        return dump(posterior)
+
+    assert dumped(1.0) == dumped(2.0)
 
 
 def test_plain_data_comes_back_as_it_was() -> None:

@@ -6,6 +6,7 @@ KILLS=100 SEED=7 make soak             fewer kills of the server for each databa
 
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -138,6 +139,7 @@ def main() -> int:
         print(f"soak: SOAK is {names}; choose among {', '.join(FIRES)}", file=sys.stderr)
         return 2
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all that was started is ended
     with Zygote() as zygote:
         kills, seed = int(os.environ.get("KILLS", "1000")), int(os.environ.get("SEED", "1000"))
         soak = Soak(zygote, kills, seed)

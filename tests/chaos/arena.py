@@ -72,7 +72,7 @@ class Arena:
         for worker in self.real:
             worker.kill()
         for instance in self.instances:
-            instance.kill()
+            instance.end()
         for person in people:
             person.join()
         if self._admin is not None:

@@ -58,7 +58,7 @@ def leases_to(worker: RealWorker, answered: Answered) -> bool:
 
 def make_mischief(arena: Arena, trials: int) -> None:
     """A network that delays, cuts off before or after the deed, and says everything twice."""
-    arena.server.start()
+    arena.server.start(cold=True)
     arena.open(quick=DEVICES - 2, real=[2])
     arena.proxy.mischief = MISCHIEF
     assert arena.ledger.await_count("complete", trials // 2, UP_SECONDS), "nothing gets done"

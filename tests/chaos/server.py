@@ -172,21 +172,14 @@ class Instance:
 
     def kill(self) -> None:
         """kill -9."""
-        self.send(signal.SIGKILL)
-        self._reap()
+        self.end()
         self.kills += 1
 
-    def stop(self) -> int:
-        """End it in order; its exit code."""
-        self.send(signal.SIGCONT)
-        self.send(signal.SIGTERM)
-        return self._reap()
-
-    def _reap(self) -> int:
-        code = 0
+    def end(self) -> None:
+        """The same, when all is over."""
+        self.send(signal.SIGKILL)
         if self._cold is not None:
-            code = self._cold.wait()
+            self._cold.wait()
         elif self._command is not None:
-            code = self._command.wait()
+            self._command.wait()
         self._cold = self._command = None
-        return code

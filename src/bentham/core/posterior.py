@@ -36,7 +36,7 @@ class Posterior:
 
     def __init__(self, prior: BlockPrior):
         self._prior = prior
-        self._rows = np.empty((min(FIRST_ROWS, prior.size), prior.size))
+        self._rows = np.zeros((min(FIRST_ROWS, prior.size), prior.size))
         self.count = 0  # observations that taught something
         self.distance = 0.0  # their squared Mahalanobis distance from the prior mean
         self.mean: Vector = prior.mean.copy()
@@ -80,7 +80,7 @@ class Posterior:
     def _append(self, row: Vector) -> None:
         if self.count == len(self._rows):
             capacity = min(max(FIRST_ROWS, 2 * self.count), self._prior.size)
-            grown = np.empty((capacity, self._prior.size))
+            grown = np.zeros((capacity, self._prior.size))
             grown[: self.count] = self._rows
             self._rows = grown
         self._rows[self.count] = row

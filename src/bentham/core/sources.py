@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.optimize import minimize
 
 from bentham.core.kernels import correlation
 from bentham.core.prior import SharedPrior
@@ -156,6 +155,8 @@ def _minimised(
     objective: Callable[[Vector], float], starts: list[Vector], bounds: list[tuple[float, float]]
 ) -> Vector:
     """The best of several local searches, each from a fixed start."""
+    from scipy.optimize import minimize  # here, since it takes its time and few need it
+
     found = [minimize(objective, start, bounds=bounds, method="L-BFGS-B") for start in starts]
     return np.asarray(min(found, key=lambda result: float(result.fun)).x)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from bentham.errors import InvalidInput
 from bentham.experiments.pool import run_in_pool
@@ -196,7 +196,7 @@ def interval(logs: Sequence[float]) -> dict[str, float | int | None]:
     if len(logs) == 1:
         return {"ratio": math.exp(centre), "low": None, "high": None, "runs": 1}
     error = float(np.std(logs, ddof=1)) / math.sqrt(len(logs))
-    reach = float(student.ppf((1.0 + CONFIDENCE) / 2.0, len(logs) - 1)) * error
+    reach = float(stdtrit(len(logs) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
     return {
         "ratio": math.exp(centre),
         "low": math.exp(centre - reach),
