@@ -1,8 +1,11 @@
 """Runs the app: sockets, signals, a graceful end."""
 
+import gc
+import socket
 import sys
 from types import FrameType
 
+import structlog
 import uvicorn
 
 from bentham.http.app import create_app
@@ -14,6 +17,9 @@ from bentham.service.engine import Engine
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 MOST_CONNECTIONS = 2000
+# Collections are rarer than Python's: a pool holds many objects that live for long.
+GARBAGE = (20_000, 20, 50)
+logger = structlog.get_logger("bentham.http")
 
 
 class Server(uvicorn.Server):
@@ -22,6 +28,14 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, engine: Engine):
         super().__init__(config)
         self._engine = engine
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say where."""
+        await super().startup(sockets)
+        for server in self.servers:
+            for each in server.sockets:
+                host, port = each.getsockname()[:2]
+                logger.info("listening", address=f"http://{host}:{port}")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal to stop; the second one stops at once."""
@@ -50,6 +64,10 @@ def serve(
         limit_concurrency=MOST_CONNECTIONS,
         backlog=1024,
     )
+    # What is loaded by now stays: nobody should wait while it is searched for garbage.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
     server = Server(config, engine)
     try:
         server.run()
