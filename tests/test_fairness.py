@@ -256,7 +256,9 @@ class TestHistory:
     ) -> None:
         random = np.random.default_rng(seed)
         names = [f"m{model}" for model in range(models)]
-        scores = np.where(random.random((past, models)) < 0.7, random.random((past, models)), np.nan)
+        scores = np.where(
+            random.random((past, models)) < 0.7, random.random((past, models)), np.nan
+        )
         scores[:, 0] = random.random(past)  # every past study has a run
         costs = random.uniform(1.0, 9.0, scores.shape)
         history = {

@@ -170,7 +170,9 @@ class TestSockets:
                 assert not answer or status_of(answer) in expected, (path, answer[:200])
 
     def test_a_length_that_lies(self, server: ServiceProcess) -> None:
-        more = self.raw(server, b"POST /v1/tenants HTTP/1.1", b"Content-Length: 3000000", body=b"{}")
+        more = self.raw(
+            server, b"POST /v1/tenants HTTP/1.1", b"Content-Length: 3000000", body=b"{}"
+        )
         assert status_of(more) == 413
         short = server.raw(b"POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{}")
         assert not short or 400 <= status_of(short) < 500
