@@ -22,27 +22,20 @@ DEADLINE = 30.0
 class ServiceProcess:
     """The process; what it logs is in a file, read by `log`."""
 
-    def __init__(self, folder: Path, *options: str, command: list[str] | None = None,
-                 file_size: int | None = None):  # fmt: skip
+    def __init__(self, folder: Path, *options: str, command: list[str] | None = None):
         self.folder, self.port = folder, free_port()
         folder.mkdir(exist_ok=True)
         self._log = folder / "stderr.txt"
-        self._file_size = file_size
         program = [sys.executable, "-m", "bentham", "serve", "--data", str(folder), "--port",
                    str(self.port), "--log-level", "debug", *options]  # fmt: skip
         if command is not None:
             program = [*command, str(self.port)]
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                program, stdout=log, stderr=log, preexec_fn=self._limit if file_size else None
-            )
+            self.process = subprocess.Popen(program, stdout=log, stderr=log)
 
-    def _limit(self) -> None:
-        """As a full disk would: files grow so far and no further."""
-        assert self._file_size is not None
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self._file_size, hard))
+    def limit_files(self, size: int) -> None:
+        """As a full disk would: files grow so far and no further; -1 is no limit."""
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (size, -1))
 
     def until_ready(self) -> None:
         began = time.monotonic()
@@ -92,7 +85,8 @@ class ServiceProcess:
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(DEADLINE)
+        code = self.process.wait(DEADLINE)
+        return 0 if code == -signal.SIGTERM else code  # uvicorn ends by the signal it was sent
 
 
 def drained(connection: socket.socket) -> bytes:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
@@ -55,7 +56,7 @@ schema = load()
 )  # fmt: skip
 def test_the_schema_holds(case: Any, target: Target) -> None:
     for name in ("study", "trial", "decision", "device", "tenant"):
-        if name in case.path_parameters and hash(str(case.path_parameters[name])) % 2:
+        if name in case.path_parameters and len(str(case.path_parameters[name])) % 2:
             known = {"study": target.study, "trial": target.trial, "decision": target.trial,
                      "device": "gpu", "tenant": "a"}  # fmt: skip
             case.path_parameters[name] = known[name]
@@ -67,8 +68,6 @@ def test_the_schema_holds(case: Any, target: Target) -> None:
 
 def send(service: Service, case: Any) -> Any:
     """The case as a request to the app, and its answer as schemathesis knows answers."""
-    import requests
-
     prepared = requests.Request(**case.as_transport_kwargs(base_url="http://testserver")).prepare()
     url = requests.utils.urlparse(prepared.url)
     body = prepared.body or b""
@@ -81,20 +80,23 @@ def send(service: Service, case: Any) -> Any:
         headers=headers,
         query=url.query,
     )
-    response = requests.Response()
-    response.status_code, response._content = answer.status, answer.body
-    response.headers.update(answer.headers)
-    response.request, response.url = prepared, prepared.url or ""
-    return schemathesis.Response.from_requests(response, True)
+    return schemathesis.Response(
+        status_code=answer.status,
+        headers={name: [value] for name, value in answer.headers.items()},
+        content=answer.body,
+        request=prepared,
+        elapsed=0.0,
+        verify=True,
+    )
 
 
 def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def test_every_kind_of_answer_has_its_schema(target: Target) -> None:
+def test_every_kind_of_answer_has_its_schema(service: Service) -> None:
     """One of each that works, since random requests seldom do."""
-    service = target.service
+    target = Target(service)
     for path in ("/v1/tenants", "/v1/tokens", "/v1/studies", "/v1/trials", "/v1/decisions",
                  "/v1/devices", "/v1/overview", "/v1/log", "/v1/history",
                  "/v1/studies/{study}", "/v1/studies/{study}/candidates", "/v1/trials/{trial}",
