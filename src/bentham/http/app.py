@@ -44,7 +44,6 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
     app.state.context = Context(engine, metrics)
-    # Routes are tried in order: what devices ask for all the time comes first.
     for module in (routes_devices, routes_studies, routes_admin, stream):
         app.include_router(module.router)
     app.add_api_route("/healthz", healthz, include_in_schema=False)

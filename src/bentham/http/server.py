@@ -58,6 +58,7 @@ def serve(
         ws="none",
         log_config=None,
         access_log=False,
+        proxy_headers=False,  # who claims to ask for somebody else is not believed
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
