@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 from postgres import PostgresServer
+from service_exchange import Answer, Exchange
 
 from bentham.http.app import create_app
 from bentham.http.gate import Bounds
@@ -58,67 +59,6 @@ class FakeClock:
         """To the bit, which adding would not be."""
         self.moment += max(0.0, now - self.now)
         self.now = now
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    def ok(self, status: int = 200) -> Any:
-        """The body of an answer that must have this status."""
-        assert self.status == status, (self.status, self.body)
-        return self.json if self.body else None
-
-    def refused(self, status: int, *words: str) -> Any:
-        """The body of a problem that must have this status, and these words in its detail."""
-        assert self.status == status, (self.status, self.body)
-        assert self.headers["content-type"] == "application/problem+json"
-        problem = self.json
-        assert problem["status"] == status
-        for each in words:
-            assert each in problem["detail"], problem["detail"]
-        return problem
-
-
-class Exchange:
-    """One request as ASGI has it. Streams are read from `chunks` while it is under way."""
-
-    def __init__(self, scope: dict[str, Any], body: bytes):
-        self.scope, self.chunks = scope, list[bytes]()
-        self.status, self.headers = 0, dict[str, str]()
-        self._body: bytes | None = body
-        self._gone = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
-
-    async def receive(self) -> dict[str, Any]:
-        if self._body is not None:
-            body, self._body = self._body, None
-            return {"type": "http.request", "body": body, "more_body": False}
-        await self._gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Any) -> None:
-        if message["type"] == "http.response.start":
-            assert self.status == 0, "a second answer to one request"
-            self.status = message["status"]
-            self.headers = {
-                name.decode().lower(): value.decode() for name, value in message["headers"]
-            }
-        else:
-            self.chunks.append(message.get("body", b""))
-
-    def hang_up(self) -> None:
-        self._gone.set()
-
-    @property
-    def answer(self) -> Answer:
-        return Answer(self.status, self.headers, b"".join(self.chunks))
 
 
 class Service:
@@ -220,7 +160,7 @@ class Service:
         async def launch() -> Exchange:
             exchange = Exchange(scope, data)
             app = self.app(scope, exchange.receive, exchange.send)
-            exchange.task = asyncio.ensure_future(app)  # type: ignore[arg-type]
+            exchange.task = asyncio.ensure_future(app)
             return exchange
 
         return self.run(launch())

@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from service_app import Answer, Service
+from service_app import Service
+from service_exchange import Answer
 
 from bentham.service.pool import Pool
 from bentham.service.views import (
@@ -36,9 +37,11 @@ class Story:
             self.create()
 
     def go_on(self, steps: int) -> None:
-        actions = [self.create, self.register, self.lease, self.lease, self.lease, self.complete,
-                   self.complete, self.complete, self.fail, self.release, self.silence, self.pause,
-                   self.resume, self.weigh, self.limit, self.leave, self.remember, self.close]  # fmt: skip
+        actions = [
+            self.create, self.register, self.lease, self.lease, self.lease, self.complete,
+            self.complete, self.complete, self.fail, self.release, self.silence, self.pause,
+            self.resume, self.weigh, self.limit, self.leave, self.remember, self.close,
+        ]  # fmt: skip
         chances = np.array([4, 2, 6, 6, 6, 5, 5, 5, 2, 1, 1, 1, 3, 1, 1, 0.5, 0.3, 0.2])
         for _ in range(steps):
             self._service.clock.advance(float(self._random.choice([0.0, 0.5, 1.0, 5.0])))

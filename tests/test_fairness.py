@@ -1,4 +1,4 @@
-"""What the live service asks of the core: tenants, limits, patience, weights, history that comes."""
+"""What the service asks of the core: tenants, limits, patience, weights, history that comes."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,6 +15,7 @@ from bentham.core import Decision, LearnedPrior, Scheduler
 from bentham.core import events as core
 from bentham.core.decision import Reason
 
+Past = dict[str, dict[str, tuple[float, float | None]]]
 POLICIES = ("joint", "mdmt")
 MODELS = 4
 seeds = st.integers(0, 10**6)
@@ -296,7 +297,7 @@ class TestHistory:
         decision = scheduler.ask(0)
         assert decision is not None
         scheduler.tell(decision.trial, 0.3)
-        past = {"old": {"m0": (0.4, 2.0), "m1": (0.7, 3.0)}, "older": {"m1": (0.2, None)}}
+        past: Past = {"old": {"m0": (0.4, 2.0), "m1": (0.7, 3.0)}, "older": {"m1": (0.2, None)}}
         scheduler.apply(core.HistoryAdded(0.0, past))
         scheduler.add_study("b", {f"m{model}": 1.0 for model in (0, 1, 4, 5, 6)})
         run = []

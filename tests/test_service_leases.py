@@ -1,4 +1,4 @@
-"""One trial, at most one observation: leases, fences, losses, and reports that come late or twice."""
+"""One trial, at most one observation: leases, fences, losses, reports that come late or twice."""
 
 from typing import Any
 
@@ -225,9 +225,7 @@ class TestDevices:
         service.report(token, lease, score=1.0).refused(401, "expired")
         assert state(service, lease) == ("lost", "the lease ran out")
 
-    def test_a_silent_device_leaves_unless_it_runs_something(
-        self, service: Service, tenant: str, device: str
-    ) -> None:
+    def test_a_silent_device_leaves(self, service: Service, device: str) -> None:
         assert service.lease(device) is None
         service.clock.advance(3599.0)
         assert len(service.get("/v1/devices")["items"]) == 1

@@ -16,7 +16,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from service_app import Answer, Places, Service
+from service_app import Places, Service
+from service_exchange import Answer
 
 from bentham.service.audit import verify
 from bentham.service.pool import Pool
@@ -111,10 +112,10 @@ class Machine(RuleBasedStateMachine):
             arm = "failed" if losses >= ATTEMPTS else "untried"
         self.arms[place] = (arm, losses, score)
         for other in self.listed(study.tenant, study.dataset):
-            if score is not None and model in other.models:
-                if other.state != "closed" or other is study:
-                    other.best = score if other.best is None else max(score, other.best)
-        for other in self.listed(study.tenant, study.dataset) if state != "released" else ():
+            counts = other.state != "closed" or other is study
+            if score is not None and model in other.models and counts:
+                other.best = score if other.best is None else max(score, other.best)
+        for other in self.listed(study.tenant, study.dataset):
             self.settle(other)
 
     def settle(self, study: ModelStudy) -> None:
@@ -211,14 +212,18 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.trials)
     @rule(
-        data=st.data(), how=st.sampled_from(["complete", "complete", "fail", "release", "heartbeat"]),
+        data=st.data(),
+        how=st.sampled_from(["complete", "complete", "fail", "release", "heartbeat"]),
         score=st.integers(0, 8), wrong=st.sampled_from([0, 0, 0, 0, 1]), final=st.booleans(),
     )  # fmt: skip
     def report(self, data: Any, how: str, score: int, wrong: int, final: bool) -> None:
         name = data.draw(st.sampled_from(sorted(self.trials)[-4:]))
         trial = self.trials[name]
         body: dict[str, Any] = {"fence": trial.lease["fence"] + wrong}
-        body |= {"complete": {"score": score / 8.0}, "fail": {"final": final}}.get(how, {})
+        if how == "complete":
+            body["score"] = score / 8.0
+        elif how == "fail":
+            body["final"] = final
         answer = self.post(f"/v1/trials/{name}/{how}", body, self.runner)
         again = how == "complete" and trial.state == "complete" and trial.score == score / 8.0
         if wrong or (trial.state != "running" and not again):
@@ -307,8 +312,8 @@ class Machine(RuleBasedStateMachine):
 
 def test_the_service_is_what_the_model_says(places: Places) -> None:
     examples = {"memory": 25, "sqlite": 6, "postgres": 6}[places.kind]
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        lambda: Machine(places),
+    run_state_machine_as_test(
+        lambda: Machine(places),  # type: ignore[arg-type]
         settings=settings(
             max_examples=examples, stateful_step_count=40, deadline=None, derandomize=True,
             suppress_health_check=list(HealthCheck),

@@ -1,4 +1,4 @@
-"""The disk full, the database gone, while serving: 503, nothing half-written, and back by itself."""
+"""The disk full, the database gone, while serving: 503, and back by itself with nothing lost."""
 
 import json
 from pathlib import Path

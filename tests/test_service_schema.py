@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import requests
@@ -13,7 +14,8 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from service_app import Answer, Service, serving
+from service_app import Service, serving
+from service_exchange import Answer
 
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance,
@@ -49,7 +51,7 @@ def load() -> Any:
 schema = load()
 
 
-@schema.parametrize()
+@schema.parametrize()  # type: ignore[untyped-decorator]
 @settings(
     max_examples=12, derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -69,13 +71,13 @@ def test_the_schema_holds(case: Any, target: Target) -> None:
 def send(service: Service, case: Any) -> Any:
     """The case as a request to the app, and its answer as schemathesis knows answers."""
     prepared = requests.Request(**case.as_transport_kwargs(base_url="http://testserver")).prepare()
-    url = requests.utils.urlparse(prepared.url)
-    body = prepared.body or b""
+    url = urlsplit(str(prepared.url))
+    body: Any = prepared.body or b""
     headers = {str(name).lower(): _text(value) for name, value in prepared.headers.items()}
     headers["authorization"] = f"Bearer {service.admin}"
     answer: Answer = service.request(
         prepared.method or "GET",
-        requests.utils.unquote(url.path),
+        unquote(url.path),
         body if isinstance(body, bytes) else body.encode(),
         headers=headers,
         query=url.query,
@@ -100,7 +102,8 @@ def test_every_kind_of_answer_has_its_schema(service: Service) -> None:
     for path in ("/v1/tenants", "/v1/tokens", "/v1/studies", "/v1/trials", "/v1/decisions",
                  "/v1/devices", "/v1/overview", "/v1/log", "/v1/history",
                  "/v1/studies/{study}", "/v1/studies/{study}/candidates", "/v1/trials/{trial}",
-                 "/v1/decisions/{decision}", "/v1/devices/{device}", "/v1/tenants/{tenant}"):  # fmt: skip
+                 "/v1/decisions/{decision}", "/v1/devices/{device}",
+                 "/v1/tenants/{tenant}"):  # fmt: skip
         case = schema[path]["GET"].Case(
             path_parameters={
                 "study": target.study, "trial": target.trial, "decision": target.trial,

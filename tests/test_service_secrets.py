@@ -28,8 +28,8 @@ def test_secrets_stay_secret(tmp_path: Path) -> None:
             server.request("GET", f"/v1/studies?after={token}&token={token}", token=admin)
             server.request("POST", "/v1/devices", {"name": token, "kind": 1}, admin)
             server.request("POST", "/v1/studies", {token: token, "name": token}, tenant)
-            server.request("POST", "/v1/history", f"study,model,score\n{token},{token},x\n".encode(),
-                           admin)  # fmt: skip
+            table = f"study,model,score\n{token},{token},x\n".encode()
+            server.request("POST", "/v1/history", table, admin)
             server.request("POST", "/v1/studies", b'{"name": "' + token.encode(), tenant)
             study = {"name": f"s {secrets.index(token.split('_')[2])}", "models": ["m"]}
             server.request("POST", "/v1/studies", study, tenant, Idempotency_Key=token)

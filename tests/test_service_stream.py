@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from service_app import NOON, Exchange, Service, serving
+from service_app import NOON, Service, serving
+from service_exchange import Exchange
 from service_story import HISTORY, Story
 
 from bentham.core import Scheduler
@@ -148,11 +149,11 @@ class TestAudit:
     def test_pages_of_the_log_are_the_whole_log(self, service: Service) -> None:
         Story(service, 2).go_on(20)
         whole = service.get("/v1/log", query="limit=1000")["items"]
-        pages, after = [], "0"
-        while after is not None:
-            page = service.get("/v1/log", query=f"limit=7&after={after}")
+        page = service.get("/v1/log", query="limit=7")
+        pages = list(page["items"])
+        while page["next"] is not None:
+            page = service.get("/v1/log", query=f"limit=7&after={page['next']}")
             pages += page["items"]
-            after = page["next"]
         assert pages == whole
 
 
@@ -219,7 +220,7 @@ class TestHistory:
         service.study(service.tenant("a"), "s", ["m0", "m1", "m2"])
         device = service.device("gpu")
         core_scheduler = Scheduler()
-        past = {
+        past: dict[str, dict[str, tuple[float, float | None]]] = {
             "old": {"m0": (0.4, 2.0), "m1": (0.7, 3.0)},
             "older": {"m1": (0.2, None), "m2": (0.3, 9.0)},
         }

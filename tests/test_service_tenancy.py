@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from service_app import Answer, Service, api_routes
+from service_app import Service, api_routes
+from service_exchange import Answer
 
 # The bodies that routes with a parameter take; a route that is not here, or has no rule below, is
 # one that nobody thought about.

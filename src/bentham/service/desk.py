@@ -102,8 +102,11 @@ class Desk:
                 return found
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), left)
-            if self._engine.stopping:
+            if self._ending():
                 return None
+
+    def _ending(self) -> bool:
+        return self._engine.stopping
 
     async def record(self, sequence: int) -> Record:
         """One line of the log."""

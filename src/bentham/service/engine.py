@@ -164,9 +164,8 @@ class Engine:
                 # The pool may be half changed: what is committed is the truth, so begin from that.
                 logger.exception("an error in the engine; reading the log again")
                 await self._pause("starting", RETRY)
-            if self.stopping:
-                self.phase = "stopping"  # nobody would answer who asks from now on
             self._forget()
+        self.phase = "stopping"  # nobody would answer who asks from now on
 
     async def _pause(self, phase: str, seconds: float) -> None:
         self.phase = phase

@@ -1,0 +1,68 @@
+"""One request to an app, as ASGI has it, and its answer."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    def ok(self, status: int = 200) -> Any:
+        """The body of an answer that must have this status."""
+        assert self.status == status, (self.status, self.body)
+        return self.json if self.body else None
+
+    def refused(self, status: int, *words: str) -> Any:
+        """The body of a problem that must have this status, and these words in its detail."""
+        assert self.status == status, (self.status, self.body)
+        assert self.headers["content-type"] == "application/problem+json"
+        problem = self.json
+        assert problem["status"] == status
+        for each in words:
+            assert each in problem["detail"], problem["detail"]
+        return problem
+
+
+class Exchange:
+    """One request as ASGI has it. Streams are read from `chunks` while it is under way."""
+
+    def __init__(self, scope: dict[str, Any], body: bytes):
+        self.scope, self.chunks = scope, list[bytes]()
+        self.status, self.headers = 0, dict[str, str]()
+        self._body: bytes | None = body
+        self._gone = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+    async def receive(self) -> dict[str, Any]:
+        if self._body is not None:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            assert self.status == 0, "a second answer to one request"
+            self.status = message["status"]
+            self.headers = {
+                name.decode().lower(): value.decode() for name, value in message["headers"]
+            }
+        else:
+            self.chunks.append(message.get("body", b""))
+
+    def hang_up(self) -> None:
+        self._gone.set()
+
+    @property
+    def answer(self) -> Answer:
+        return Answer(self.status, self.headers, b"".join(self.chunks))
