@@ -121,9 +121,7 @@ class Desk:
                 return found
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), left)
-            if await gone():
-                return None
-            if self._engine.stopping:
+            if self._engine.stopping or await gone():
                 return None
 
     async def record(self, sequence: int) -> Record:
