@@ -41,6 +41,7 @@ bench: $(INSTALLED) ## Decision time, without and with learning, as JSON
 	@$(BIN)/bentham bench decisions --studies 100 --models 100 --json
 	@$(BIN)/bentham bench decisions --studies 10000 --models 100 --observations 100000 --json
 	@$(BIN)/bentham bench decisions --studies 1000 --models 100 --learned --json
+	@$(BIN)/bentham bench service --json
 
 regret: $(INSTALLED) ## Regret against the paper's configuration and an oracle (a quarter of an hour)
 	@$(BIN)/bentham bench regret --devices 1,8 --repeat 5

@@ -162,7 +162,7 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
         (["tenant", "show", "nobody"], "there is no GET /v1/tenants/nobody"),
         (["tenant", "show", "../tokens"], "no name of a tenant"),
         (["tenant", "change", "vision"], "nothing to change"),
-        (["tenant", "change", "vision", "--running-trials", "few"], "running_trials"),
+        (["tenant", "change", "vision", "--running-trials", "few"], "--running-trials"),
         (["history", "import", "none.csv"], "no such file"),
         (["history", "export", "--out", "no/such/file"], "there is no folder"),
         (["status", "--server", "nowhere"], "as in http://127.0.0.1:8642"),

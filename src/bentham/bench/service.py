@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,24 +98,24 @@ def _free_port() -> int:
 
 def _ready(port: int) -> bool:
     try:
-        connection = Connection(port, "")
-        return connection.get("/readyz").status == 200
+        with closing(Connection(port, "")) as connection:
+            return connection.get("/readyz").status == 200
     except (OSError, BenthamError):
         return False
 
 
 def _prepare(port: int, token: str, studies: int, models: int, progress: Progress) -> None:
     draw = random.Random(0)
-    admin = Connection(port, token)
-    for tenant in range(TENANTS):
-        _done(admin.post("/v1/tenants", {"name": f"tenant-{tenant}"}))
-    for study in range(studies):
-        costs = {f"model-{model}": draw.uniform(1.0, 10.0) for model in range(models)}
-        body = {"name": f"study-{study}", "tenant": f"tenant-{study % TENANTS}", "models": costs}
-        _done(admin.post("/v1/studies", body))
-        if study % 50 == 0:
-            progress(f"creating studies: {study:,} of {studies:,}")
-    admin.close()
+    with closing(Connection(port, token)) as admin:
+        for tenant in range(TENANTS):
+            _done(admin.post("/v1/tenants", {"name": f"tenant-{tenant}"}))
+        for study in range(studies):
+            costs = {f"model-{model}": draw.uniform(1.0, 10.0) for model in range(models)}
+            owner = f"tenant-{study % TENANTS}"
+            body = {"name": f"study-{study}", "tenant": owner, "models": costs}
+            _done(admin.post("/v1/studies", body))
+            if study % 50 == 0:
+                progress(f"creating studies: {study:,} of {studies:,}")
 
 
 def _done(answer: Any) -> Any:
@@ -135,23 +135,26 @@ def _measure(
 
     def work(place: int) -> None:
         try:
-            connection, draw = Connection(port, token), random.Random(place)
-            device = f"device-{place}"
-            _done(connection.post("/v1/devices", {"name": device}))
-            path = f"/v1/devices/{device}/lease"
-            while not ending.is_set():
-                key, began = f"{place}-{counts[place]}", time.perf_counter()
-                lease = _done(connection.post(path, {"wait": 1.0}, f"ask-{key}"))
-                asked = time.perf_counter()
-                if lease is None:
-                    raise BenthamError("nothing is left to run; give more studies or models")
-                report = {"fence": lease["fence"], "score": draw.random()}
-                _done(connection.post(f"/v1/trials/{lease['trial']}/complete", report, key))
-                counts[place] += 1
-                if timing.is_set():
-                    taken[place].append((asked - began, time.perf_counter() - asked))
+            with closing(Connection(port, token)) as connection:
+                cycle(place, connection)
         except BaseException as error:
             failures.append(error)
+
+    def cycle(place: int, connection: Connection) -> None:
+        draw, device = random.Random(place), f"device-{place}"
+        _done(connection.post("/v1/devices", {"name": device}))
+        path = f"/v1/devices/{device}/lease"
+        while not ending.is_set():
+            key, began = f"{place}-{counts[place]}", time.perf_counter()
+            lease = _done(connection.post(path, {"wait": 1.0}, f"ask-{key}"))
+            asked = time.perf_counter()
+            if lease is None:
+                raise BenthamError("nothing is left to run; give more studies or models")
+            report = {"fence": lease["fence"], "score": draw.random()}
+            _done(connection.post(f"/v1/trials/{lease['trial']}/complete", report, key))
+            counts[place] += 1
+            if timing.is_set():
+                taken[place].append((asked - began, time.perf_counter() - asked))
 
     workers = [
         threading.Thread(target=work, args=(place,), daemon=True) for place in range(WORKERS)

@@ -132,13 +132,19 @@ def _limits(before: "Limits", running_trials: str | None, device_seconds: str | 
     from bentham.client.connection import asked
     from bentham.wire import Limits
 
-    def wanted(text: str | None, old: float | None) -> object:
-        return old if text is None else None if text == "none" else text
+    def wanted(option: str, text: str | None, old: object, kind: type[int] | type[float]) -> object:
+        if text is None or text == "none":
+            return old if text is None else None
+        try:
+            return kind(text)
+        except ValueError:
+            raise InvalidInput(f"{option} is {text!r}; write a number, or none") from None
 
+    seconds = before.device_seconds_per_day
     return asked(
         Limits,
-        running_trials=wanted(running_trials, before.running_trials),
-        device_seconds_per_day=wanted(device_seconds, before.device_seconds_per_day),
+        running_trials=wanted("--running-trials", running_trials, before.running_trials, int),
+        device_seconds_per_day=wanted("--device-seconds-per-day", device_seconds, seconds, float),
     )
 
 

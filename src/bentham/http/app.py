@@ -1,5 +1,6 @@
 """The app: routes, problems and the gate around the engine."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -43,7 +44,6 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
     app.state.context = Context(engine, metrics)
-    # Routes are tried in order: what devices ask for all the time comes first.
     for module in (routes_devices, routes_studies, routes_admin, stream):
         app.include_router(module.router)
     app.add_api_route("/healthz", healthz, include_in_schema=False)
@@ -109,8 +109,18 @@ async def _on_http(request: Request, error: Exception) -> Response:
     }
     detail = texts.get(error.status_code, str(error.detail))
     title = "Not found" if error.status_code == 404 else "Bad request"
-    headers = error.headers or {}
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = _allowed(request) or headers.get("Allow", "GET")
     return problem(error.status_code, title, detail, request_id(request), headers=headers)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of an address; a route knows its own only."""
+    for template, operations in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", template), request.url.path):
+            return ", ".join(sorted(method.upper() for method in operations))
+    return ""
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

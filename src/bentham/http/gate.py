@@ -32,6 +32,8 @@ class Bounds:
     body_bytes: int = 2 * 2**20
     history_bytes: int = 32 * 2**20
     body_seconds: float = 30.0
+    header_bytes: int = 64 * 2**10
+    header_seconds: float = 10.0
     requests_per_second: float = 2000.0
 
 
@@ -149,8 +151,11 @@ class Gate:
         )
 
 
-class _SentAway(Exception):
-    """The client has its answer; what the app would say is of no interest."""
+class _SentAway(BaseException):
+    """The client has its answer; what the app would say is of no interest.
+
+    No Exception, since FastAPI would answer one from within a body a second time.
+    """
 
 
 class Rates:

@@ -5,16 +5,24 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEADER_SECONDS = 10.0
-HEADER_BYTES = 64 * 2**10
+from bentham.http.gate import Bounds
+
+
+def protocol_within(bounds: Bounds) -> type["ImpatientProtocol"]:
+    """The protocol with these limits; uvicorn makes one for every connection."""
+    limits = {"header_seconds": bounds.header_seconds, "header_bytes": bounds.header_bytes,
+              "body_seconds": bounds.body_seconds}  # fmt: skip
+    return type("ImpatientProtocol", (ImpatientProtocol,), limits)
 
 
 class ImpatientProtocol(HttpToolsProtocol):
-    """Closes connections whose headers take too long or are too large.
+    """Closes connections whose headers or bodies take too long, or whose headers are too large.
 
+    A body is given twice its time: the gate says 408 first, to whoever is answered yet at all.
     Between requests a connection may be silent for as long as uvicorn's keep-alive allows.
     """
 
+    header_seconds, header_bytes, body_seconds = 10.0, 64 * 2**10, 30.0
     _timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _in_header = True
@@ -31,7 +39,7 @@ class ImpatientProtocol(HttpToolsProtocol):
                 self._expect_header()
             self._header_bytes += len(data)
             # A body may come in the same piece as the headers that announce it: be generous once.
-            if self._header_bytes - len(data) > HEADER_BYTES:
+            if self._header_bytes - len(data) > self.header_bytes:
                 self.transport.close()
                 return
         super().data_received(data)
@@ -40,11 +48,13 @@ class ImpatientProtocol(HttpToolsProtocol):
         """The request has begun."""
         self._in_header = False
         self._stop_timer()
+        self._timer = self.loop.call_later(2.0 * self.body_seconds, self._give_up)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The next bytes are the next request's headers."""
         self._in_header, self._header_bytes = True, 0
+        self._stop_timer()
         super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -53,7 +63,7 @@ class ImpatientProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _expect_header(self) -> None:
-        self._timer = self.loop.call_later(HEADER_SECONDS, self._give_up)
+        self._timer = self.loop.call_later(self.header_seconds, self._give_up)
 
     def _give_up(self) -> None:
         if not self.transport.is_closing():

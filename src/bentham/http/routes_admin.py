@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from bentham import wire
 from bentham.errors import StorageUnavailable
@@ -24,6 +24,12 @@ from bentham.tables import write_history
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 Run = tuple[str, str, float, float | None]
+
+
+class CsvResponse(Response):
+    """A table."""
+
+    media_type = "text/csv"
 
 
 @router.post("/tenants", status_code=201, response_model=wire.Tenant, tags=["tenants"])
@@ -115,7 +121,7 @@ async def import_history(request: Request) -> Response:
     return await change(request, lambda _: commands.import_history(history), "admin")
 
 
-@router.get("/history", tags=["history"], response_class=PlainTextResponse)
+@router.get("/history", tags=["history"], response_class=CsvResponse)
 async def export_history(request: Request) -> Response:
     """Past runs and finished trials as CSV; a tenant gets its own."""
 
@@ -136,7 +142,7 @@ async def export_history(request: Request) -> Response:
         return list(runs.values())
 
     runs = await look(request, at, "admin", "tenant")
-    return Response(write_history(runs), media_type="text/csv")
+    return CsvResponse(write_history(runs))
 
 
 @router.get("/log", response_model=Page[wire.LogRecord], tags=["log"])

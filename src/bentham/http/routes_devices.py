@@ -1,4 +1,7 @@
-"""Devices: register, lease, leave; and the reports of their trials."""
+"""Devices: register, lease, leave; and the reports of their trials.
+
+Routes are tried in order: what devices ask for all the time comes first.
+"""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -15,43 +18,6 @@ from bentham.service.views import View, device_view, trial_view
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 RUNNERS = ("device", "admin")
-
-
-@router.post("/devices", status_code=201, response_model=wire.Device, tags=["devices"])
-async def register_device(request: Request, asked: wire.DeviceCreate) -> Response:
-    """Register a device. One that registers again begins anew: the trial that it ran is lost."""
-    return await change(
-        request, lambda caller: commands.register_device(caller, asked), *RUNNERS, status=201
-    )
-
-
-@router.get("/devices", response_model=Page[wire.Device], tags=["devices"])
-async def list_devices(request: Request) -> Response:
-    """All devices for an admin; a device's token sees those that it registered."""
-    leases = context_of(request).engine.ledger.leases
-
-    def at(pool: Pool, caller: Caller, now: float) -> list[View]:  # noqa: ARG001
-        devices = Scope(pool, caller).devices()
-        return [device_view(device, leases.seen(device.name)) for device in devices]
-
-    return answered({"items": await look(request, at, *RUNNERS), "next": None})
-
-
-@router.get("/devices/{device}", response_model=wire.Device, tags=["devices"])
-async def show_device(request: Request, device: str) -> Response:
-    """One device: what it runs, when it was heard of last."""
-    leases = context_of(request).engine.ledger.leases
-
-    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
-        return device_view(Scope(pool, caller).device(device), leases.seen(device))
-
-    return answered(await look(request, at, *RUNNERS))
-
-
-@router.post("/devices/{device}/leave", response_model=wire.Device, tags=["devices"])
-async def leave_device(request: Request, device: str) -> Response:
-    """Let a device go; the trial that it runs is lost."""
-    return await change(request, lambda caller: commands.leave_device(caller, device), *RUNNERS)
 
 
 @router.post(
@@ -115,3 +81,40 @@ async def release_trial(request: Request, trial: str, asked: wire.Release) -> Re
     return await change(
         request, lambda caller: commands.release_trial(caller, trial, asked), *RUNNERS
     )
+
+
+@router.post("/devices", status_code=201, response_model=wire.Device, tags=["devices"])
+async def register_device(request: Request, asked: wire.DeviceCreate) -> Response:
+    """Register a device. One that registers again begins anew: the trial that it ran is lost."""
+    return await change(
+        request, lambda caller: commands.register_device(caller, asked), *RUNNERS, status=201
+    )
+
+
+@router.get("/devices", response_model=Page[wire.Device], tags=["devices"])
+async def list_devices(request: Request) -> Response:
+    """All devices for an admin; a device's token sees those that it registered."""
+    leases = context_of(request).engine.ledger.leases
+
+    def at(pool: Pool, caller: Caller, now: float) -> list[View]:  # noqa: ARG001
+        devices = Scope(pool, caller).devices()
+        return [device_view(device, leases.seen(device.name)) for device in devices]
+
+    return answered({"items": await look(request, at, *RUNNERS), "next": None})
+
+
+@router.get("/devices/{device}", response_model=wire.Device, tags=["devices"])
+async def show_device(request: Request, device: str) -> Response:
+    """One device: what it runs, when it was heard of last."""
+    leases = context_of(request).engine.ledger.leases
+
+    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
+        return device_view(Scope(pool, caller).device(device), leases.seen(device))
+
+    return answered(await look(request, at, *RUNNERS))
+
+
+@router.post("/devices/{device}/leave", response_model=wire.Device, tags=["devices"])
+async def leave_device(request: Request, device: str) -> Response:
+    """Let a device go; the trial that it runs is lost."""
+    return await change(request, lambda caller: commands.leave_device(caller, device), *RUNNERS)

@@ -1,19 +1,25 @@
 """Runs the app: sockets, signals, a graceful end."""
 
+import gc
+import socket
 import sys
 from types import FrameType
 
+import structlog
 import uvicorn
 
 from bentham.http.app import create_app
 from bentham.http.gate import Bounds
 from bentham.http.metrics import Metrics
-from bentham.http.protocol import ImpatientProtocol
+from bentham.http.protocol import protocol_within
 from bentham.service.engine import Engine
 
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 MOST_CONNECTIONS = 2000
+# Collections are rarer than Python's: a pool holds many objects that live for long.
+GARBAGE = (20_000, 20, 50)
+logger = structlog.get_logger("bentham.http")
 
 
 class Server(uvicorn.Server):
@@ -22,6 +28,14 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, engine: Engine):
         super().__init__(config)
         self._engine = engine
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say where."""
+        await super().startup(sockets)
+        for server in self.servers:
+            for each in server.sockets:
+                host, port = each.getsockname()[:2]
+                logger.info("listening", address=f"http://{host}:{port}")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal to stop; the second one stops at once."""
@@ -34,21 +48,27 @@ def serve(
     engine: Engine, metrics: Metrics, host: str, port: int, bounds: Bounds | None = None
 ) -> int:
     """Serve until a signal; returns the exit code."""
+    bounds = bounds or Bounds()
     config = uvicorn.Config(
         create_app(engine, metrics, bounds),
         host=host,
         port=port,
-        http=ImpatientProtocol,
+        http=protocol_within(bounds),
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
         log_config=None,
         access_log=False,
+        proxy_headers=False,  # who claims to ask for somebody else is not believed
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
         limit_concurrency=MOST_CONNECTIONS,
         backlog=1024,
     )
+    # What is loaded by now stays: nobody should wait while it is searched for garbage.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
     server = Server(config, engine)
     try:
         server.run()

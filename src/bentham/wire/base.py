@@ -13,9 +13,9 @@ LONGEST_NAME, LONGEST_TEXT = 200, 2000
 
 
 class Asked(BaseModel):
-    """The body of a request: what it does not know, it refuses."""
+    """The body of a request: what it does not know, it refuses, and `true` is no number."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True, strict=True)
 
 
 class Answered(BaseModel):

@@ -1,0 +1,22 @@
+"""A server of little patience, as a program: `python hasty_server.py PORT`."""
+
+import sys
+
+from bentham.http.gate import Bounds
+from bentham.http.logs import configure_logs
+from bentham.http.metrics import Metrics
+from bentham.http.server import serve
+from bentham.service.engine import Engine, Settings
+from bentham.service.events import PoolCreated
+from bentham.storage import MemoryLog
+
+SECONDS = 0.5
+
+if __name__ == "__main__":
+    configure_logs("debug")
+    metrics = Metrics()
+    engine = Engine(
+        MemoryLog(), Settings(PoolCreated("joint", "none", 0, 3, 1.0)), observer=metrics
+    )
+    bounds = Bounds(header_seconds=SECONDS, body_seconds=SECONDS)
+    sys.exit(serve(engine, metrics, "127.0.0.1", int(sys.argv[1]), bounds))

@@ -1,0 +1,38 @@
+"""The benchmarks of the service run, and what they print adds up."""
+
+import json
+
+import pytest
+from commands import Bentham
+
+
+def test_cycles_are_counted(bentham: Bentham) -> None:
+    done = bentham(
+        "bench", "service", "--studies", 40, "--models", 50, "--seconds", 1, "--warm-up", 10,
+        "--no-optuna", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
+    assert result["cycles"] > 0
+    assert result["cycles_per_second"] * result["seconds"] == pytest.approx(
+        result["cycles"], rel=0.1
+    )
+    assert 0.0 < result["lease_p50_ms"] <= result["lease_p99_ms"]
+    assert result["optuna"] is None
+
+
+def test_nothing_left_to_run_is_said(bentham: Bentham) -> None:
+    done = bentham(
+        "bench", "service", "--studies", 2, "--models", 3, "--seconds", 60, "--no-optuna"
+    )
+    assert done.code == 2
+    assert "give more studies or models" in done.err
+
+
+def test_a_snapshot_and_the_rest_of_the_log_come_to_the_same(bentham: Bentham) -> None:
+    done = bentham("bench", "recovery", "--events", 3000, "--json")
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
+    assert result["equal"] is True
+    assert result["events"] == 3000
+    assert result["tail_events"] == 1500
