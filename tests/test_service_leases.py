@@ -42,6 +42,22 @@ class TestLeases:
             "lease_seconds": 30.0, "heartbeat_seconds": 10.0,
         }  # fmt: skip
 
+    @pytest.mark.parametrize("hangs_up", [True, False], ids=["hangs up", "is only gone"])
+    def test_a_worker_that_is_gone_takes_nothing(
+        self, service: Service, tenant: str, device: str, hangs_up: bool
+    ) -> None:
+        """It died while it waited for work; its successor must not find the device at work."""
+        waiting = service.begin("POST", "/v1/devices/gpu/lease", {"wait": 20.0}, device)
+        service.get("/v1/devices")  # by now it waits
+        if hangs_up:
+            waiting.hang_up()
+        else:
+            service.device(token=device)
+        service.study(tenant)
+        answer = service.finish(waiting)
+        assert answer.status == (204 if hangs_up else 409)
+        assert service.lease(device)["attempt"] == 1
+
     def test_heartbeats_keep_a_lease_and_silence_ends_it(
         self, service: Service, tenant: str, device: str
     ) -> None:

@@ -4,10 +4,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from service_app import Places, Service, serving
 from service_story import Story, picture
 
 from bentham.core import events as core
+from bentham.service import engine
 from bentham.service.audit import export_lines, read_lines, verify
 from bentham.service.pool import Pool
 from bentham.service.recovery import recover, save_snapshot
@@ -90,6 +92,16 @@ def _saved(log: EventLog) -> Pool:
     pool = recover(log)
     save_snapshot(log, pool)
     return pool
+
+
+def test_what_took_long_to_read_is_kept_as_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as service:
+        for slow_seconds, snapshots in ((-1.0, 1), (2.0, 0)):  # the test's clock stands still
+            monkeypatch.setattr(engine, "SLOW_SECONDS", slow_seconds)
+            service.stop()
+            taken: list[int] = []
+            service.start(snapshot=lambda taken=taken: taken.append(1))  # type: ignore[misc]
+            assert len(taken) == snapshots
 
 
 def test_spoiled_snapshots_are_passed_over(places: Places) -> None:

@@ -103,13 +103,13 @@ class Soak:
             arena = Arena(
                 self.zygote, Path(folder), database, self.seed, lease=lease, instances=instances
             )
-            with arena:
-                try:
+            try:
+                with arena:
                     fire(arena)
                     verdict = arena.judge()
-                except AssertionError as error:
-                    verdict = Verdict([f"seed {self.seed}: {error}"])
-                self.killed["servers"] += arena.kills
+            except AssertionError as error:  # also what a worker was told and should not have been
+                verdict = Verdict([f"seed {self.seed}: {error}"])
+            self.killed["servers"] += arena.kills
         self.verdict.add(verdict)
         print(
             f"  {arena.kills} kills, {verdict.acknowledged} acknowledged, "

@@ -95,8 +95,8 @@ def kill_leaders(arena: Arena, rounds: int) -> dict[str, float]:
     for instance in arena.instances:
         instance.start()
     arena.open(quick=DEVICES - 2, real=[2])
-    arena.warm_up()
     for number in range(2 * rounds):
+        arena.snapshot()
         done = arena.ledger.counts["complete"]
         assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
         leader, other = sorted(arena.instances, key=lambda each: each.phase() != "serving")

@@ -31,7 +31,8 @@ async def lease(request: Request, device: str, asked: wire.LeaseRequest) -> Resp
     token = token_of(request)
     key = await key_of(request, token)
     desk = context_of(request).desk
-    view = await desk.lease(token, device, asked.wait, request_id(request), key)
+    gone = request.is_disconnected
+    view = await desk.lease(token, device, asked.wait, request_id(request), key, gone)
     return Response(status_code=204) if view is None else answered(view)
 
 

@@ -3,18 +3,19 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from bentham.errors import StorageUnavailable
 from bentham.service import commands
 from bentham.service import events as happened
 from bentham.service.answers import answer
-from bentham.service.commands import Command
+from bentham.service.commands import Command, Events
 from bentham.service.engine import RETRY, Engine
+from bentham.service.entities import Device
 from bentham.service.ledger import Ledger
 from bentham.service.pool import Pool
-from bentham.service.refusals import Invalid, Unready
+from bentham.service.refusals import Conflicting, Invalid, Unready
 from bentham.service.scope import Caller, require
 from bentham.service.views import View, token_view
 from bentham.storage import Record
@@ -83,12 +84,30 @@ class Desk:
         return await self._engine.ask(token, carry_out)
 
     async def lease(
-        self, token: str, device: str, wait: float, request: str, key: str
+        self,
+        token: str,
+        device: str,
+        wait: float,
+        request: str,
+        key: str,
+        gone: Callable[[], Awaitable[bool]],
     ) -> View | None:
-        """A write that waits for something to run, for a while."""
+        """A write that waits for something to run, for a while; for nobody, once they are `gone`.
+
+        Whoever cannot be seen to have gone is known by the device having registered again: what
+        a worker that died had asked for must not keep the one that took its place from working.
+        """
+        known: Device | None = None
 
         def command(caller: Caller) -> Command:
-            return commands.lease(caller, device)
+            def asking(pool: Pool, now: float) -> Events:
+                nonlocal known
+                known = pool.devices.get(device) if known is None else known
+                if known is not pool.devices.get(device):
+                    raise Conflicting(f"device {device!r} has registered again since; ask again")
+                return commands.lease(caller, device)(pool, now)
+
+            return asking
 
         loop = asyncio.get_running_loop()
         give_up = loop.time() + wait
@@ -102,7 +121,7 @@ class Desk:
                 return found
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), left)
-            if self._ending():
+            if self._ending() or await gone():
                 return None
 
     def _ending(self) -> bool:

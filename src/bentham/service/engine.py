@@ -40,6 +40,7 @@ logger = structlog.get_logger("bentham.engine")
 
 BATCH = 64
 SNAPSHOT_EVENTS = 100_000
+SLOW_SECONDS = 2.0
 TICK = 0.25
 RETRY = 0.5
 STANDBY = 1.0
@@ -185,8 +186,12 @@ class Engine:
 
     async def _recover(self) -> None:
         self.phase = "replaying"
+        began = self.clock.instant()
         pool = await self._in_writer(lambda: recover(self.log, self._note_progress))
         self._snapshot_at = pool.sequence
+        # What took long is not read again: else an instance that never lives for long enough to
+        # be due for a snapshot would take longer with every start.
+        slow = self.clock.instant() - began > SLOW_SECONDS
         ledger = self.ledger = self._ledger_of(pool)
         if pool.created is None:
             ledger.happen([self.settings.first], ledger.now())
@@ -196,6 +201,8 @@ class Engine:
             ledger.happen([happened.SettingsChanged(self.settings.patience)], ledger.now())
         await self._commit()
         logger.info("serving", events=pool.sequence, studies=len(pool.studies))
+        if slow and self._snapshot is not None:
+            self._snapshot()
 
     def _note_progress(self, done: int, total: int) -> None:
         self.progress = done, total
