@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from service_app import Service
 
-from bentham.core.scheduler import Belief
+from bentham.core import Belief
 
 
 @pytest.fixture
