@@ -158,7 +158,9 @@ class TestPatience:
         st.sampled_from(POLICIES),
         st.integers(1, 6),
         st.integers(0, 8),
-        st.lists(st.sampled_from(["ask", "ask", "ask", "tell", "lose", "add"]), max_size=120),
+        st.lists(
+            st.sampled_from(["ask", "ask", "ask", "tell", "lose", "add"]), min_size=60, max_size=90
+        ),
         seeds,
     )
     @hypothesis_settings(max_examples=60)
