@@ -2,10 +2,11 @@
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from service_app import Places, Service, serving
+from service_app import FIRST, Places, Service, serving
 from service_story import Story, picture
 
 from bentham.core import events as core
@@ -102,6 +103,29 @@ def test_what_took_long_to_read_is_kept_as_a_snapshot(monkeypatch: pytest.Monkey
             taken: list[int] = []
             service.start(snapshot=lambda taken=taken: taken.append(1))  # type: ignore[misc]
             assert len(taken) == snapshots
+
+
+def test_who_stands_by_has_read_the_log_when_it_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "STANDBY", 0.01)
+    places = Places("memory", Path(), None).new()
+    with serving(places) as leader:
+        leader.study(leader.tenant("a"))
+        other = engine.Engine(places(), engine.Settings(FIRST))
+        leader.run(begun(other))
+        leader.until(lambda: other._followed is not None)
+        followed = other._followed
+        leader.device()
+        leader.until(lambda: followed is not None and followed.sequence == leader.pool.sequence)
+        told = picture(leader.pool)
+        leader.stop()
+        leader.until(lambda: other.ready)
+        assert other.ledger.pool is followed
+        assert picture(other.ledger.pool) == told
+        leader.run(other.stop())
+
+
+async def begun(instance: engine.Engine) -> None:
+    instance.start()
 
 
 def test_spoiled_snapshots_are_passed_over(places: Places) -> None:

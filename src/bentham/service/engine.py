@@ -87,6 +87,7 @@ class Engine:
         self.clock = clock or SystemClock()
         self.observer = observer or SilentObserver()
         self.ledger = self._ledger_of(Pool())
+        self._followed: Pool | None = None  # while standing by: the log as far as it was read
         self._snapshot = snapshot
         self._snapshot_at = 0
         self._asked: deque[Asked[Any]] = deque()
@@ -182,12 +183,18 @@ class Engine:
             if self.phase != "standby":
                 logger.info("another instance serves; standing by")
             await self._pause("standby", STANDBY)
+            # Whoever takes over has only the last second to read, however long the log is.
+            self._followed = await self._in_writer(self._follow)
         return False
+
+    def _follow(self) -> Pool:
+        return recover(self.log, known=self._followed)
 
     async def _recover(self) -> None:
         self.phase = "replaying"
         began = self.clock.instant()
-        pool = await self._in_writer(lambda: recover(self.log, self._note_progress))
+        known, self._followed = self._followed, None
+        pool = await self._in_writer(lambda: recover(self.log, self._note_progress, known=known))
         self._snapshot_at = pool.sequence
         # What took long is not read again: else an instance that never lives for long enough to
         # be due for a snapshot would take longer with every start.
@@ -210,6 +217,7 @@ class Engine:
     def _forget(self) -> None:
         """What is in memory and not in the log never happened."""
         self.ledger = self._ledger_of(Pool())
+        self._followed = None
         self._refuse_all()
 
     def _ledger_of(self, pool: Pool) -> Ledger:

@@ -11,10 +11,19 @@ from bentham.storage import EventLog
 Progress = Callable[[int, int], None]
 
 
-def recover(log: EventLog, progress: Progress | None = None, snapshots: bool = True) -> Pool:
-    """The pool that the log tells of. `progress` hears how many events of how many are applied."""
-    pool = _from_snapshot(log) if snapshots else None
-    pool = Pool() if pool is None else pool
+def recover(
+    log: EventLog,
+    progress: Progress | None = None,
+    snapshots: bool = True,
+    known: Pool | None = None,
+) -> Pool:
+    """The pool that the log tells of. `progress` hears how many events of how many are applied.
+
+    `known` is what it told of before: then only what came since is read, into the same pool.
+    """
+    if known is None and snapshots:
+        known = _from_snapshot(log)
+    pool = Pool() if known is None else known
     head = log.head()
     for record in log.read(after=pool.sequence):
         event = decode(record.kind, record.version, record.body)
