@@ -37,6 +37,11 @@ class Server(uvicorn.Server):
                 host, port = each.getsockname()[:2]
                 logger.info("listening", address=f"http://{host}:{port}")
 
+    async def _serve(self, sockets: list[socket.socket] | None = None) -> None:
+        await super()._serve(sockets)
+        # Else uvicorn would end the process by the signal, as if it had not been heeded.
+        self._captured_signals.clear()
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal to stop; the second one stops at once."""
         if not self.should_exit:
