@@ -16,6 +16,8 @@ from chaos.judge import Verdict
 from chaos.server import Zygote
 from postgres import PostgresServer
 
+KILLS = 60  # on each database; a thousand in the soak
+
 
 @pytest.fixture(scope="module")
 def zygote() -> Iterator[Zygote]:
@@ -29,21 +31,21 @@ def check(verdict: Verdict, acknowledged: int) -> None:
     assert verdict.acknowledged >= acknowledged
 
 
-def test_a_server_killed_a_hundred_times_keeps_its_word(zygote: Zygote, tmp_path: Path) -> None:
+def test_a_server_killed_again_and_again_keeps_its_word(zygote: Zygote, tmp_path: Path) -> None:
     with Arena(zygote, tmp_path, None, seed=1) as arena:
-        kill_servers(arena, 100)
+        kill_servers(arena, KILLS)
         verdict = arena.judge()
-        assert arena.kills == 100
-    check(verdict, 500)
+        assert arena.kills == KILLS
+    check(verdict, 300)
     assert verdict.unheard > 10  # many a kill fell between a commit and its answer
 
 
 def test_the_same_on_postgresql(zygote: Zygote, tmp_path: Path, postgres_url: str) -> None:
     with Arena(zygote, tmp_path, postgres_url, seed=2) as arena:
-        kill_servers(arena, 100)
+        kill_servers(arena, KILLS)
         verdict = arena.judge()
-        assert arena.kills == 100
-    check(verdict, 500)
+        assert arena.kills == KILLS
+    check(verdict, 300)
     assert verdict.unheard > 10
 
 
