@@ -40,7 +40,10 @@ def serve(
     attempts: Annotated[
         int,
         typer.Option(
-            min=1, max=100, metavar="N", help="How often an arm is tried when its trials get lost."
+            min=1,
+            max=100,
+            metavar="N",
+            help="How often an arm is tried when its trials get lost; fixed at the first start.",
         ),
     ] = DEFAULT_ATTEMPTS,
     patience: Annotated[

@@ -53,7 +53,7 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
-    app.add_middleware(Gate, bounds=bounds or Bounds(), metrics=metrics)
+    app.add_middleware(Gate, bounds=bounds or Bounds(), metrics=metrics, engine=engine)
     describe(app)
     return app
 

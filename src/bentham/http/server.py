@@ -75,8 +75,9 @@ def serve(
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     server = Server(config, engine)
+    engine.fail = lambda: setattr(server, "should_exit", True)
     try:
         server.run()
     except KeyboardInterrupt:
         return 0
-    return 0 if server.started else 2
+    return 0 if server.started and not engine.failure else 2

@@ -67,12 +67,20 @@ class Desk:
                     )
                 asker = "" if caller.role == "admin" else caller.token
                 return answer(pool, ledger.leases, now, noted.kind, noted.subject, asker)
+            held = pool.devices.get(device)
+            if key and held is not None and held.trial is not None and held.trial.key == key:
+                # However many requests came between, who lost the answer gets it again.
+                return answer(pool, ledger.leases, now, "trial-leased", held.trial.id)
             began = self._engine.clock.instant()
             events = command(caller)(pool, now)
             if device:
                 ledger.saw(device)
             if not events:
-                return None if otherwise is None else otherwise(pool, caller, now)
+                view = None if otherwise is None else otherwise(pool, caller, now)
+                if key and view is not None:  # a repeat must find nothing to change, either
+                    noted_now = happened.RequestNoted(view["id"])
+                    ledger.happen([noted_now], now, caller, request, key)
+                return view
             if isinstance(events[-1], happened.TrialLeased):
                 self._engine.observer.decided(self._engine.clock.instant() - began)
             subject = ledger.happen(events, now, caller, request, key)

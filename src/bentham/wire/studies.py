@@ -1,8 +1,8 @@
 """Studies: a dataset, a metric and the candidate models to choose among."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from bentham.wire.base import Answered, Asked, Cost, Count, Name, Number, Slug, Text, Weight
 
@@ -22,6 +22,13 @@ class StopRules(Asked):
     cost: Annotated[float, Field(gt=0.0, le=1e12)] | None = None
     deadline: Annotated[float, Field(ge=0.0, le=1e11)] | None = None
     expected_gain: Annotated[float, Field(gt=0.0, le=1e50)] | None = None
+
+
+def _few(models: Any) -> Any:
+    """Counted before each is looked at: what is wrong with a million of them is not worth it."""
+    if isinstance(models, dict | list) and len(models) > MOST_MODELS:
+        raise ValueError(f"there are {len(models):,} models; list at most {MOST_MODELS}")
+    return models
 
 
 class StudyCreate(Asked):
@@ -47,10 +54,11 @@ class StudyCreate(Asked):
     )
 
     name: Name
-    models: (
+    models: Annotated[
         Annotated[dict[Name, Cost | None], Field(min_length=1, max_length=MOST_MODELS)]
-        | Annotated[list[Name], Field(min_length=1, max_length=MOST_MODELS)]
-    )
+        | Annotated[list[Name], Field(min_length=1, max_length=MOST_MODELS)],
+        BeforeValidator(_few),
+    ]
     dataset: Text = ""
     metric: Name = "score"
     weight: Weight = 1.0

@@ -65,10 +65,20 @@ class DeviceLife:
 
     def _live(self) -> Steps[None]:
         stop = self._pool.stop
-        conflicts = 0
+        conflicts, known = 0, False
         try:
             while not stop.draining:
-                yield from self._insist(self._register, self._draining)
+                try:
+                    yield from self._insist(self._register, self._draining)
+                except Conflict as error:
+                    if not known:  # the name is another's: nothing that waiting would mend
+                        raise
+                    # Taken while we were away: the other devices go on meanwhile.
+                    self._log.warning("the device's name is taken for now", reason=str(error))
+                    conflicts += 1
+                    yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
+                    continue
+                known = True
                 self._log.info("registered")
                 try:
                     while not stop.draining:
