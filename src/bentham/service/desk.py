@@ -16,7 +16,7 @@ from bentham.service.entities import Device
 from bentham.service.ledger import Ledger
 from bentham.service.pool import Pool
 from bentham.service.refusals import Conflicting, Invalid, Unready
-from bentham.service.scope import Caller, require
+from bentham.service.scope import Caller, Scope, require
 from bentham.service.views import View, token_view
 from bentham.storage import Record
 
@@ -28,6 +28,7 @@ class Desk:
 
     def __init__(self, engine: Engine):
         self._engine = engine
+        self._nothing: tuple[int, int, tuple[str, ...]] | None = None  # when nothing could be run
 
     async def read(
         self, token: str, look: Callable[[Pool, Caller, float], Result], *roles: str
@@ -110,10 +111,17 @@ class Desk:
         def command(caller: Caller) -> Command:
             def asking(pool: Pool, now: float) -> Events:
                 nonlocal known
-                known = pool.devices.get(device) if known is None else known
-                if known is not pool.devices.get(device):
+                found = Scope(pool, caller).device(device)
+                known = found if known is None else known
+                if known is not found:
                     raise Conflicting(f"device {device!r} has registered again since; ask again")
-                return commands.lease(caller, device)(pool, now)
+                # Where nothing can be run, it cannot for anybody: hundreds of devices that wait
+                # do not each make the same decision.
+                situation = (id(pool), pool.sequence, tuple(pool.barred(now)))
+                idle = situation == self._nothing and found.trial is None
+                events = [] if idle else commands.lease(caller, device)(pool, now)
+                self._nothing = situation if not events else None
+                return events
 
             return asking
 
