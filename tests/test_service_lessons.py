@@ -133,9 +133,12 @@ class TestLeases:
             service.device(f"d{place}", device)
         decisions: list[object] = []
         decide = Scheduler.decide
-        monkeypatch.setattr(
-            Scheduler, "decide", lambda *args: decisions.append(args[1]) or decide(*args)
-        )
+
+        def counted(scheduler: Scheduler, *arguments: Any) -> Any:
+            decisions.append(arguments)
+            return decide(scheduler, *arguments)
+
+        monkeypatch.setattr(Scheduler, "decide", counted)
         for place in range(20):
             assert service.lease(device, f"d{place}") is None
         assert len(decisions) == 1
