@@ -49,16 +49,23 @@ def test_promises() -> None:
     reply = json.dumps({"id": "t_1", "score": SCORE}).encode()
     ledger.note(route, "key", body, 200, reply)
     kept, lost, altered = Verdict(), Verdict(), Verdict()
-    judge._promises(kept, [STUDY, leased("t_1", 0), happened.TrialCompleted("t_1", SCORE)], ledger)
+    judge._promises(
+        kept, [STUDY, leased("t_1", 0), happened.TrialCompleted("t_1", SCORE)], ledger, {}
+    )
     assert (kept.violations, kept.acknowledged, kept.lost) == ([], 1, 0)
-    judge._promises(lost, [STUDY, leased("t_1", 0)], ledger)
+    judge._promises(lost, [STUDY, leased("t_1", 0)], ledger, {})
     assert (lost.violations, lost.lost) == (["the score of t_1 was lost"], 1)
-    judge._promises(altered, [STUDY, happened.TrialCompleted("t_1", 0.5)], ledger)
+    judge._promises(altered, [STUDY, happened.TrialCompleted("t_1", 0.5)], ledger, {})
     assert altered.lost == 1
+    ledger.note(route, "key", body, 200, json.dumps({"id": "t_1", "score": 0.5}).encode())
+    again = Verdict()
+    judge._promises(again, [happened.TrialCompleted("t_1", SCORE)], ledger, {})
+    assert "the key key got two answers" in again.violations
+    ledger.answers.pop()
     lease = {"trial": "t_9", "fence": 3, "device": "gpu", "model": "svm"}
     ledger.note("POST /v1/devices/gpu/lease", "other", b"{}", 200, json.dumps(lease).encode())
     unknown = Verdict()
-    judge._promises(unknown, [happened.TrialCompleted("t_1", SCORE)], ledger)
+    judge._promises(unknown, [happened.TrialCompleted("t_1", SCORE)], ledger, {})
     assert unknown.violations == ["the lease of t_9 is not in the log"]
 
 
@@ -71,4 +78,4 @@ def test_the_sequence() -> None:
 
     assert found((1, "a"), (2, ""), (3, "")) == []
     assert found((1, ""), (3, "")) == ["the sequence has gaps"]
-    assert found((1, "a"), (2, "a")) == ["the key a was carried out 2 times"]
+    assert found((1, "a"), (2, "a")) == ["the key a was carried out twice"]

@@ -159,6 +159,7 @@ def main() -> int:
         "lost": verdict.lost,
         "duplicated": verdict.duplicated,
         "committed_unheard": verdict.unheard,
+        "keys_forgotten_after": verdict.forgotten,
         "studies": verdict.studies,
         "trials": verdict.trials,
         "events": verdict.events,

@@ -8,6 +8,7 @@ from typing import Any
 
 from bentham.service import events as happened
 from bentham.service.entities import Trial
+from bentham.service.keys import MOST
 from bentham.service.pool import Pool
 from bentham.service.recovery import recover
 from bentham.service.views import study_view, tenant_view, trial_view
@@ -37,6 +38,8 @@ class Verdict:
     trials: int = 0
     events: int = 0
     failed_arms: int = 0
+    # Requests carried out again: how many others with keys its token made in between.
+    forgotten: list[int] = field(default_factory=list)
 
     def demand(self, holds: bool, otherwise: str) -> None:
         """Note a violation unless something holds."""
@@ -50,6 +53,7 @@ class Verdict:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.events += other.events
         self.failed_arms += other.failed_arms
+        self.forgotten += other.forgotten
 
 
 def judge(log: EventLog, ledger: Ledger, admin: Caller) -> Verdict:
@@ -61,7 +65,7 @@ def judge(log: EventLog, ledger: Ledger, admin: Caller) -> Verdict:
     verdict.unheard = len(ledger.unanswered & {record.request for record in records})
     _sequence(verdict, records)
     _trials(verdict, happenings)
-    _promises(verdict, happenings, ledger)
+    _promises(verdict, happenings, ledger, _places(records))
     pool = recover(log, snapshots=False)
     verdict.studies, verdict.trials = len(pool.studies), len(pool.trials)
     _studies(verdict, pool)
@@ -75,9 +79,23 @@ def _sequence(verdict: Verdict, records: list[Record]) -> None:
     verdict.demand(numbers == list(range(1, len(numbers) + 1)), "the sequence has gaps")
     times = [record.time for record in records]
     verdict.demand(times == sorted(times), "the time of the log goes back")
-    keys = Counter(record.key for record in records if record.key)
-    for key, uses in keys.items():
-        verdict.demand(uses == 1, f"the key {key} was carried out {uses} times")
+    latest: dict[str, int] = {}
+    for place, record in _keyed(records):
+        # A token's keys are remembered up to a number; a later repeat is another request.
+        if record.key in latest:
+            distance = place - latest[record.key]
+            verdict.forgotten.append(distance)
+            verdict.demand(distance >= MOST, f"the key {record.key} was carried out twice")
+        latest[record.key] = place
+
+
+def _keyed(records: list[Record]) -> Iterator[tuple[int, Record]]:
+    """The records that came of requests with keys, each with its place among its token's."""
+    places: Counter[str] = Counter()
+    for record in records:
+        if record.key:
+            places[record.actor] += 1
+            yield places[record.actor], record
 
 
 def _trials(verdict: Verdict, happenings: list[happened.Event]) -> None:
@@ -111,7 +129,15 @@ def _trials(verdict: Verdict, happenings: list[happened.Event]) -> None:
     verdict.demand(ended == set(leased), f"{len(set(leased) - ended)} trials never ended")
 
 
-def _promises(verdict: Verdict, happenings: list[happened.Event], ledger: Ledger) -> None:
+def _places(records: list[Record]) -> dict[str, int]:
+    """By trial, where among its token's requests with keys its lease is."""
+    leases = (each for each in _keyed(records) if each[1].kind == "trial-leased")
+    return {json.loads(record.body)["id"]: place for place, record in leases}
+
+
+def _promises(
+    verdict: Verdict, happenings: list[happened.Event], ledger: Ledger, places: dict[str, int]
+) -> None:
     """Whatever was answered happened, and happened once."""
     leases = {e.id: e for e in happenings if isinstance(e, happened.TrialLeased)}
     scores = {e.id: e.score for e in happenings if isinstance(e, happened.TrialCompleted)}
@@ -144,8 +170,12 @@ def _promises(verdict: Verdict, happenings: list[happened.Event], ledger: Ledger
         elif what == "devices":
             verdict.demand(answer["name"] in joined, f"the device {answer['name']} was lost")
         if what in ("lease", "complete"):
-            first = one_answer.setdefault(answered.key, answer)
-            verdict.demand(first == answer, f"the key {answered.key} got two answers")
+            first = one_answer.get(answered.key, answer)
+            far = what == "lease" and (
+                places.get(answer["trial"], 0) - places.get(first["trial"], 0) >= MOST
+            )
+            verdict.demand(first == answer or far, f"the key {answered.key} got two answers")
+            one_answer[answered.key] = answer
     names = Counter((e.tenant, e.name) for e in happenings if isinstance(e, happened.StudyCreated))
     verdict.demand(max(names.values(), default=0) <= 1, "a study was made twice")
     verdict.acknowledged = len(told)
