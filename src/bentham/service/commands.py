@@ -113,19 +113,17 @@ def revoke_token(caller: Caller, name: str) -> Command:
 def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
     """A new study of the caller's tenant, or of the one that an admin names."""
 
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+    def command(pool: Pool, now: float) -> Events:
         tenant = _tenant_for(pool, caller, asked.tenant)
         if asked.name in tenant.studies:
             raise Conflicting(f"there is a study {asked.name!r} already; pick another name")
         if len(tenant.studies) >= MOST_STUDIES_OF_TENANT or len(pool.studies) >= MOST_STUDIES:
             raise Conflicting("there are as many studies as are possible; ask the operator")
-        if isinstance(asked.models, dict):
-            models = dict(asked.models)
-        else:
-            models = dict.fromkeys(asked.models)
-            if len(models) != len(asked.models):
-                raise Invalid("a model is listed twice; list each once")
+        models = dict(asked.models)
         _refuse_too_many(pool, tenant, models)
+        deadline = asked.stop.deadline
+        if deadline is not None and deadline <= now:
+            raise Invalid("the deadline has passed; name a later one, or none")
         dataset = asked.dataset or asked.name
         _refuse_other_costs(pool, tenant, dataset, models)
         return [

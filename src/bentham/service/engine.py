@@ -71,10 +71,14 @@ class Asked(Generic[Result]):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How an instance runs; `first` begins a new log, and `admin` makes the token to open it."""
+    """How an instance runs; `first` begins a new log, and `admin` makes the token to open it.
+
+    With `new_admin` it makes one for a log that is there already.
+    """
 
     first: happened.PoolCreated
     admin: Callable[[], happened.TokenIssued] | None = None
+    new_admin: bool = False
     terms: Terms = field(default_factory=Terms)
     patience: int | None = 10_000
     snapshot_events: int = SNAPSHOT_EVENTS
@@ -102,6 +106,7 @@ class Engine:
         self.observer = observer or SilentObserver()
         self.ledger = self._ledger_of(Pool())
         self._followed: Pool | None = None  # while standing by: the log as far as it was read
+        self._admitted = False
         self._snapshot = snapshot
         self._snapshot_at = 0
         self._asked: deque[Asked[Any]] = deque()
@@ -222,8 +227,10 @@ class Engine:
         ledger = self.ledger = self._ledger_of(pool)
         if pool.created is None:
             ledger.happen([self.settings.first], ledger.now())
-            if self.settings.admin is not None:
-                ledger.happen([self.settings.admin()], ledger.now())
+        fresh = pool.sequence == 1 or self.settings.new_admin
+        if self.settings.admin is not None and fresh and not self._admitted:
+            self._admitted = True  # once, however often the lead is won
+            ledger.happen([self.settings.admin()], ledger.now())
         if pool.scheduler.patience != self.settings.patience:
             ledger.happen([happened.SettingsChanged(self.settings.patience)], ledger.now())
         await self._commit()

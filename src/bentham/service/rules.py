@@ -39,7 +39,7 @@ def _met(pool: Pool, study: Study, now: float) -> str | None:
     if deadline is not None and now >= deadline:
         return "stop rule: the deadline"
     if all(state in ("observed", "failed") for state in study.states()):
-        return "every model was tried"
+        return "every model was tried" if study.best is not None else "every model failed"
     level = stop.get("expected_gain")
     waiting = "running" in study.states()  # what runs may still raise the best, or return
     if level is not None and study.served and study.best is not None and not waiting:

@@ -24,10 +24,15 @@ class StopRules(Asked):
     expected_gain: Annotated[float, Field(gt=0.0, le=1e50)] | None = None
 
 
-def _few(models: Any) -> Any:
-    """Counted before each is looked at: what is wrong with a million of them is not worth it."""
+def _mapping(models: Any) -> Any:
+    """A list means that no cost is known."""
     if isinstance(models, dict | list) and len(models) > MOST_MODELS:
+        # Counted before each is looked at: what is wrong with a million of them is not worth it.
         raise ValueError(f"there are {len(models):,} models; list at most {MOST_MODELS}")
+    if isinstance(models, list) and all(isinstance(model, str) for model in models):
+        if len(set(models)) < len(models):
+            raise ValueError("a model is listed twice; list each once")
+        return dict.fromkeys(models)
     return models
 
 
@@ -55,9 +60,9 @@ class StudyCreate(Asked):
 
     name: Name
     models: Annotated[
-        Annotated[dict[Name, Cost | None], Field(min_length=1, max_length=MOST_MODELS)]
-        | Annotated[list[Name], Field(min_length=1, max_length=MOST_MODELS)],
-        BeforeValidator(_few),
+        dict[Name, Cost | None],
+        Field(min_length=1, max_length=MOST_MODELS),
+        BeforeValidator(_mapping, json_schema_input_type=dict[Name, Cost | None] | list[Name]),
     ]
     dataset: Text = ""
     metric: Name = "score"
