@@ -213,14 +213,15 @@ class Engine:
         return False
 
     def _follow(self) -> Pool:
-        return recover(self.log, known=self._followed)
+        return recover(self.log, known=self._followed, loaded=self._note_snapshot)
 
     async def _recover(self) -> None:
         self.phase = "replaying"
         began = self.clock.instant()
         known, self._followed = self._followed, None
-        pool = await self._in_writer(lambda: recover(self.log, self._note_progress, known=known))
-        self._snapshot_at = pool.loaded
+        pool = await self._in_writer(
+            lambda: recover(self.log, self._note_progress, known=known, loaded=self._note_snapshot)
+        )
         # What took long is not read again: else an instance that never lives for long enough to
         # be due for a snapshot would take longer with every start.
         slow = self.clock.instant() - began > SLOW_SECONDS
@@ -237,6 +238,9 @@ class Engine:
         logger.info("serving", events=pool.sequence, studies=len(pool.studies))
         if slow and self._snapshot is not None:
             self._snapshot()
+
+    def _note_snapshot(self, sequence: int) -> None:
+        self._snapshot_at = sequence
 
     def _note_progress(self, done: int, total: int) -> None:
         self.progress = done, total

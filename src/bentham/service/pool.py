@@ -32,7 +32,6 @@ class Pool:
 
     def __init__(self) -> None:
         self.sequence = 0
-        self.loaded = 0  # so many events were not read one by one, but came with a snapshot
         self.time = 0.0
         self.created: happened.PoolCreated | None = None
         self.tenants: dict[str, Tenant] = {}

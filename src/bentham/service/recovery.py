@@ -16,13 +16,17 @@ def recover(
     progress: Progress | None = None,
     snapshots: bool = True,
     known: Pool | None = None,
+    loaded: Callable[[int], None] | None = None,
 ) -> Pool:
     """The pool that the log tells of. `progress` hears how many events of how many are applied.
 
     `known` is what it told of before: then only what came since is read, into the same pool.
+    `loaded` hears how many events came with a snapshot.
     """
     if known is None and snapshots:
         known = _from_snapshot(log)
+        if known is not None and loaded is not None:
+            loaded(known.sequence)
     pool = Pool() if known is None else known
     head = log.head()
     for record in log.read(after=pool.sequence):
@@ -43,7 +47,6 @@ def _from_snapshot(log: EventLog) -> Pool | None:
         except InvalidSnapshot:
             pool = None
         if isinstance(pool, Pool) and pool.sequence == sequence:
-            pool.loaded = sequence
             return pool
         found = log.load_snapshot(before=sequence)
     return None
