@@ -1,5 +1,6 @@
 """A server of little patience, as a program: `python hasty_server.py PORT`."""
 
+import socket
 import sys
 
 from bentham.http.gate import Bounds
@@ -19,4 +20,5 @@ if __name__ == "__main__":
         MemoryLog(), Settings(PoolCreated("joint", "none", 0, 3, 1.0)), observer=metrics
     )
     bounds = Bounds(header_seconds=SECONDS, body_seconds=SECONDS)
-    sys.exit(serve(engine, metrics, "127.0.0.1", int(sys.argv[1]), bounds))
+    with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as listener:
+        sys.exit(serve(engine, metrics, listener, bounds))

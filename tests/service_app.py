@@ -85,7 +85,7 @@ class Service:
     # -- its life
 
     def start(self, snapshot: Callable[[], None] | None = None) -> None:
-        settings = Settings(self._first, self._issue, self.terms, self.patience)
+        settings = Settings(self._first, self._issue, False, self.terms, self.patience)
         metrics = Metrics()
         self.engine = Engine(self._make_log(), settings, self.clock, metrics, snapshot)
         self.app: FastAPI = create_app(self.engine, metrics, self._bounds)

@@ -179,7 +179,7 @@ def test_models_without_a_cost_are_sent_so() -> None:
             mocked(handler).create_study("wine", models, stop=StopRules(trials=4))
     assert seen[0]["models"] == {"svm": 30.0, "boosting": None}
     assert seen[0]["stop"] == {"trials": 4}
-    assert seen[1]["models"] == ["svm"]
+    assert seen[1]["models"] == {"svm": None}
 
 
 def test_pages_are_followed() -> None:

@@ -6,7 +6,7 @@ from clients import Time
 from executor_contract import ExecutorContract, lease
 
 from bentham.errors import InvalidInput
-from bentham.executors import Broken, Executor, ReplayExecutor, Scored
+from bentham.executors import Broken, Declined, Executor, ReplayExecutor, Scored
 from bentham.tables import Table
 from bentham.wire import Lease
 
@@ -50,8 +50,14 @@ class TestReplay(ExecutorContract):
     def test_a_study_without_a_dataset_goes_by_its_name(self) -> None:
         executor = ReplayExecutor(TABLE)
         assert executor.start(lease("svm", "", study_name="iris")).poll() == Scored(0.9)
-        ended = executor.start(lease("svm", "", study_name="none")).poll()
-        assert ended == Broken("no score of 'svm' on 'none' in the table small", final=True)
+        assert isinstance(executor.start(lease("svm", "", study_name="none")).poll(), Declined)
+
+    def test_what_others_may_know_is_declined_and_what_nobody_does_is_broken(self) -> None:
+        executor = ReplayExecutor(TABLE)
+        ended = executor.start(lease("svm", "elsewhere")).poll()
+        assert ended == Declined("the table small has no study 'elsewhere'")
+        ended = executor.start(lease("nothing", "iris")).poll()
+        assert ended == Broken("no score of 'nothing' on 'iris' in the table small", final=True)
 
     @pytest.mark.parametrize("scale", [-1.0, float("nan"), float("inf")])
     def test_scales_that_make_no_sense(self, scale: float) -> None:

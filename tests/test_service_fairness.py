@@ -193,8 +193,8 @@ class TestStopRules:
         service.clock.advance(6.0)
         for name in (study, paused):
             assert service.get(f"/v1/studies/{name}")["state"] == "closed"
-        late = service.study(token, "late", stop={"deadline": NOON})
-        assert service.get(f"/v1/studies/{late}")["state"] == "closed"
+        late = {"name": "late", "models": ["m0"], "stop": {"deadline": NOON}}
+        service.post("/v1/studies", late, token).refused(422, "deadline")
 
     def test_no_more_trials_are_begun_than_wanted(self, service: Service) -> None:
         token = service.tenant("a")

@@ -97,7 +97,7 @@ class TestLeases:
             service.clock.advance(31.0)
         assert service.lease(device) is None
         shown = service.get(f"/v1/studies/{study}", tenant)
-        assert (shown["state"], shown["reason"]) == ("closed", "every model was tried")
+        assert (shown["state"], shown["reason"]) == ("closed", "every model failed")
         assert shown["trials"] == {"running": 0, "complete": 0, "failed": 0, "lost": 3}
         (candidate,) = service.get(f"/v1/studies/{study}/candidates", tenant)["items"]
         assert candidate["state"] == "failed"

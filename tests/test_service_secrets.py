@@ -39,7 +39,7 @@ def test_secrets_stay_secret(tmp_path: Path) -> None:
             server.request("GET", "/v1/studies", Cookie=f"token={token}")
             server.raw(f"GET /{token} HTTP/9.9\r\n{token}\r\n\r\n".encode())
             server.raw(f"{token} / HTTP/1.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
-        metrics = server.request("GET", "/metrics")[1]
+        metrics = server.request("GET", "/metrics", token=admin)[1]
         log = server.request("GET", "/v1/log?limit=1000", token=admin)[1]
         server.request("DELETE", f"/v1/tokens/{issued['id']}", token=admin)
         assert server.stop() == 0

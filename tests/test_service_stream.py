@@ -186,7 +186,7 @@ class TestOverview:
         shown = service.get("/v1/overview")
         assert shown["throughput"] == {"last_ten_minutes": 1, "last_hour": 2}
         assert shown["leases_lost"] == 1
-        page = service.request("GET", "/metrics", token=None)
+        page = service.request("GET", "/metrics")
         assert b"bentham_leases_lost 1.0" in page.body
         assert b'route="/v1/overview"' in page.body
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from workers import LEASE_SECONDS, World
 
-from bentham.errors import NotAllowed, Refused, ServiceError
+from bentham.errors import InvalidInput, NotAllowed, Refused, ServiceError
 
 KILL = 0.8 * LEASE_SECONDS
 
@@ -205,16 +205,14 @@ def test_a_device_that_was_forgotten_registers_again() -> None:
     assert world.server.verbs("register", "complete") == ["register", "register", "complete"]
 
 
-def test_a_device_that_the_server_has_at_work_registers_again() -> None:
+def test_two_workers_of_one_name_do_not_take_each_others_trials() -> None:
     world = World("1")
     world.server.running["t_0000000000000077"] = "d-0"
     world.server.keeps_trials = True
-    world.pass_time(60)
-    assert 3 < len(world.server.verbs("lease")) < 15  # not without a pause
-    assert world.events("--name")
-    world.server.keeps_trials = False
-    world.pass_time(60)
-    assert world.server.verbs("complete") == ["complete"]
+    with pytest.raises(InvalidInput, match=r"another worker runs as d-0.*--name"):
+        world.pass_time(60)
+    assert len(world.server.verbs("register")) == 1
+    assert not world.server.verbs("leave")  # it is the other's
 
 
 def test_an_error_of_the_server_is_outlived() -> None:

@@ -37,7 +37,9 @@ TrialId = Annotated[str, typer.Argument(metavar="ID", help="The trial's id.", sh
 def list_devices(
     as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
 ) -> None:
-    """Show all devices. For example:
+    """Show all devices.
+
+    For example:
 
     [bold]bentham device list[/]
     """
@@ -66,7 +68,9 @@ def show_device(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Show one device. For example:
+    """Show one device.
+
+    For example:
 
     [bold]bentham device show gpu-0[/]
     """
@@ -114,7 +118,9 @@ def list_trials(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:  # fmt: skip
-    """Show trials, the newest first. For example:
+    """Show trials, the newest first.
+
+    For example:
 
     [bold]bentham trial list --study wine --state running[/]
     """
@@ -137,7 +143,9 @@ def show_trial(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Show one trial. For example:
+    """Show one trial.
+
+    For example:
 
     [bold]bentham trial show t_0123456789abcdef[/]
     """

@@ -108,7 +108,7 @@ def page(made: "Decision", name_of: Naming) -> list[RenderableType]:
 
 def _changes(made: "Decision", name_of: Naming) -> list[RenderableType]:
     if not made.changes:
-        return [Text("\nNo rule changed the outcome.")]
+        return [Text("\nNo rule that can be shown changed the outcome.")]
     parts: list[RenderableType] = [Text("\nWhat changed the outcome", style="bold")]
     for change in made.changes:
         instead = (

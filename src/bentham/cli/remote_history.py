@@ -29,7 +29,9 @@ def import_history(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Give the server past runs to learn from. For example:
+    """Give the server past runs to learn from.
+
+    For example:
 
     [bold]bentham history import past-runs.csv[/]
     """
@@ -56,7 +58,9 @@ def export_history(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Get all past runs as CSV. For example:
+    """Get all past runs as CSV.
+
+    For example:
 
     [bold]bentham history export --out runs.csv[/]
     """

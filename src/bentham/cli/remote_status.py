@@ -87,7 +87,10 @@ def _summary(server: str, overview: "Overview") -> RenderableType:
             f"{ended.last_ten_minutes:,} in ten minutes, {ended.last_hour:,} in an hour",
         ),
         ("in all", f"{overview.decisions:,} decisions, {overview.leases_lost:,} leases lost"),
-        ("regret", f"{number(overview.regret_estimate)} an open study (an estimate)"),
+        (
+            "regret",
+            f"{number(overview.regret_estimate)} on average over open studies (an estimate)",
+        ),
     ]
     return fields(rows)
 

@@ -80,7 +80,9 @@ def create(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:  # fmt: skip
-    """Make a study. For example:
+    """Make a study.
+
+    For example:
 
     [bold]bentham study create wine --models svm=30,forest=120,boosting --max-trials 20[/]
     """
@@ -117,7 +119,9 @@ def list_studies(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Show studies, and the best score of each so far. For example:
+    """Show studies, and the best score of each so far.
+
+    For example:
 
     [bold]bentham study list --state open[/]
     """
@@ -150,7 +154,9 @@ def show_study(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Show a study and its models, the best first. For example:
+    """Show a study and its models, the best first.
+
+    For example:
 
     [bold]bentham study show wine[/]
     """
@@ -171,7 +177,9 @@ def pause(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Start no more of its trials for now; those that run go on. For example:
+    """Start no more of its trials for now; those that run go on.
+
+    For example:
 
     [bold]bentham study pause wine[/]
     """
@@ -185,7 +193,9 @@ def resume(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Take a paused study up again. For example:
+    """Take a paused study up again.
+
+    For example:
 
     [bold]bentham study resume wine[/]
     """
@@ -200,7 +210,9 @@ def close(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """End a study for good: this cannot be undone. For example:
+    """End a study for good: this cannot be undone.
+
+    For example:
 
     [bold]bentham study close wine --yes[/]
     """

@@ -44,7 +44,9 @@ def create(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Make a tenant. For example:
+    """Make a tenant.
+
+    For example:
 
     [bold]bentham tenant create vision --weight 2 --running-trials 4[/]
     """
@@ -60,7 +62,9 @@ def create(
 def list_tenants(
     as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
 ) -> None:
-    """Show all tenants. For example:
+    """Show all tenants.
+
+    For example:
 
     [bold]bentham tenant list[/]
     """
@@ -93,7 +97,9 @@ def show_tenant(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Show one tenant. For example:
+    """Show one tenant.
+
+    For example:
 
     [bold]bentham tenant show vision[/]
     """
@@ -114,7 +120,9 @@ def change(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Change a tenant; what is not named stays. For example:
+    """Change a tenant; what is not named stays.
+
+    For example:
 
     [bold]bentham tenant change vision --weight 3 --running-trials none[/]
     """

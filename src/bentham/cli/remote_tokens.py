@@ -48,7 +48,9 @@ def create(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:  # fmt: skip
-    """Make a token. For example:
+    """Make a token.
+
+    For example:
 
     [bold]bentham token create --role device --expires-in 30d --out device.token[/]
     """
@@ -75,7 +77,9 @@ def create(
 def list_tokens(
     as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
 ) -> None:
-    """Show all tokens, without their secrets. For example:
+    """Show all tokens, without their secrets.
+
+    For example:
 
     [bold]bentham token list[/]
     """
@@ -101,9 +105,11 @@ def revoke(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Make a token useless, at once and for good. For example:
+    """Make a token useless, at once and for good.
 
-    [bold]bentham token revoke k_0123456789abcdef --yes[/]
+    For example:
+
+    [bold]bentham token revoke 0123456789ab --yes[/]
     """
     with connect(server, token_file) as client:
         confirm(f"Revoke token {token_id}? Who uses it is refused from now on.", yes)

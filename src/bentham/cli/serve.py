@@ -1,15 +1,17 @@
 """`bentham serve`: the live service."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bentham.cli.db import Data, Database
-from bentham.core import DEFAULT_ATTEMPTS
+from bentham.core import DEFAULT_ATTEMPTS, prior_from
 from bentham.errors import InvalidInput
 from bentham.storage import DEFAULT_FOLDER
 
@@ -40,7 +42,10 @@ def serve(
     attempts: Annotated[
         int,
         typer.Option(
-            min=1, max=100, metavar="N", help="How often an arm is tried when its trials get lost."
+            min=1,
+            max=100,
+            metavar="N",
+            help="How often an arm is tried when its trials get lost; fixed at the first start.",
         ),
     ] = DEFAULT_ATTEMPTS,
     patience: Annotated[
@@ -59,6 +64,22 @@ def serve(
             help=f"How to decide: {' or '.join(POLICIES)}; fixed at the first start.",
         ),
     ] = "joint",
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A fixed prior in JSON, as its describe() gives it, instead of a learned one; "
+            "fixed at the first start.",
+        ),
+    ] = None,
+    new_admin_token: Annotated[
+        bool,
+        typer.Option(
+            "--new-admin-token",
+            help="Issue another admin's token and write it to DIR/admin.token, should the first "
+            "be lost; those issued before stay good until they are revoked.",
+        ),
+    ] = False,
     rate_limit: Annotated[
         float,
         typer.Option(min=0.0, metavar="N", help="Requests a second for each token; 0: no limit."),
@@ -93,19 +114,51 @@ def serve(
             "that one lost heartbeat does not lose a trial"
         )
     configure_logs(log_level)
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    log = open_log(database, data)
-    settings = Settings(
-        PoolCreated(policy, "none", 0, attempts, 1.0),
-        admin=lambda: write_admin_token(data / ADMIN_TOKEN),
-        terms=Terms(lease, heartbeat),
-        patience=patience or None,
-    )
-    metrics = Metrics()
-    engine = Engine(
-        log, settings, observer=metrics, snapshot=lambda: _begin_snapshot(data, database)
-    )
-    raise typer.Exit(run(engine, metrics, host, port, Bounds(requests_per_second=rate_limit)))
+    if data.exists() and not data.is_dir():
+        raise InvalidInput(f"--data {data} is a file; name a folder")
+    # First of all: who cannot be reached should not begin anything.
+    with _listening(host, port) as listener:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings = Settings(
+            PoolCreated(policy, "none", 0, attempts, 1.0, _read_prior(prior)),
+            admin=lambda: write_admin_token(data / ADMIN_TOKEN),
+            new_admin=new_admin_token,
+            terms=Terms(lease, heartbeat),
+            patience=patience or None,
+        )
+        metrics = Metrics()
+        engine = Engine(
+            open_log(database, data),
+            settings,
+            observer=metrics,
+            snapshot=lambda: _begin_snapshot(data, database),
+        )
+        bounds = Bounds(requests_per_second=rate_limit)
+        raise typer.Exit(run(engine, metrics, listener, bounds))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, UnicodeError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(
+            f"cannot listen on {host}:{port} ({reason}); is another server there? Choose another "
+            "--port or --host"
+        ) from None
+
+
+def _read_prior(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        described: dict[str, Any] = prior_from(json.loads(path.read_text("utf-8"))).describe()
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}: not a prior in JSON ({error})") from None
+    return described
 
 
 def _begin_snapshot(data: Path, database: str | None) -> None:

@@ -26,6 +26,7 @@ from bentham.client.answers import (
     understood,
 )
 from bentham.errors import InvalidInput, ServiceError, Unavailable
+from bentham.wire.base import complaints
 
 Model = TypeVar("Model", bound=BaseModel)
 Parameters = Mapping[str, str | int | float | None]
@@ -207,9 +208,7 @@ def asked(model: type[Model], **fields: object) -> Model:
     try:
         return model(**fields)
     except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(map(str, entry['loc']))}: {entry['msg']}" for entry in error.errors()[:3]
-        )
+        wrong = "; ".join(complaints(error.errors(), 3))
         raise InvalidInput(f"{wrong}; nothing was sent") from None
 
 

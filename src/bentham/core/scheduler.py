@@ -203,15 +203,14 @@ class Scheduler:
             return self._decision(device, Reason.WARM_START, None, study, column, others, [])
         if not options:
             return None
-        changes = self._changes(options[0], limits)
-        reason, starved = Reason.POLICY, self._starved(limits)
-        if starved is not None and starved not in _listing(options[0]):
-            reason = Reason.GUARD
-            changes.append(Change(reason.value, self._runner_up(options[0])))
-            first = self._policy.rank_study(state, starved)[0]
-            options = [first, *(option for option in options if not _same_arm(option, first))]
-        best, *others = options
-        return self._decision(device, reason, best.value, best.study, best.column, others, changes)
+        chosen, guarded = self._outcome(options[0], limits)
+        changes = self._changes(chosen, limits)
+        if guarded:
+            changes.append(Change(Reason.GUARD.value, self._runner_up(options[0])))
+        others = [option for option in options if not _same_arm(option, chosen)]
+        reason = Reason.GUARD if guarded else Reason.POLICY
+        value, study, column = chosen
+        return self._decision(device, reason, value, study, column, others, changes)
 
     def apply(self, event: Event) -> None:
         """Take in an event, made here or read from a record."""
@@ -314,16 +313,27 @@ class Scheduler:
         model = self._state.model_name(study.block, option.column)
         return RunnerUp(study.name, study.dataset, model, option.value)
 
-    def _changes(self, best: Option, limits: Mapping[str, str]) -> list[Change]:
-        """The limits and weights without which something else would have come first."""
+    def _outcome(self, best: Option, limits: Mapping[str, str]) -> tuple[Option, bool]:
+        """The policy's first, or what the guard puts in its place; whether it does."""
+        starved = self._starved(limits)
+        if starved is None or starved in _listing(best):
+            return best, False
+        return self._policy.rank_study(self._state, starved)[0], True
+
+    def _changes(self, chosen: Option, limits: Mapping[str, str]) -> list[Change]:
+        """The limits and the weights without which something else would have been run."""
         changes = []
         if limits:
-            free = self._policy.rank(self._state)[0]
-            if not _same_arm(free, best):
-                changes.append(Change(limits[free.study.tenant], self._runner_up(free)))
-        plain = self._policy.unweighted(self._state, limits)
-        if plain is not None and not _same_arm(plain, best):
-            changes.append(Change(WEIGHTS, self._runner_up(plain)))
+            free, _ = self._outcome(self._policy.rank(self._state)[0], {})
+            if not _same_arm(free, chosen):
+                # What came first then is barred now: else it would have come first again.
+                rule = limits.get(free.study.tenant, next(iter(limits.values())))
+                changes.append(Change(rule, self._runner_up(free)))
+        first = self._policy.unweighted(self._state, limits)
+        if first is not None:
+            plain, _ = self._outcome(first, limits)
+            if not _same_arm(plain, chosen):
+                changes.append(Change(WEIGHTS, self._runner_up(plain)))
         return changes
 
     def _starved(self, limits: Mapping[str, str]) -> StudyState | None:

@@ -1,6 +1,6 @@
 """Executors run a trial's model and say what came of it; a worker drives them."""
 
-from bentham.executors.base import Broken, Executor, Outcome, Running, Scored
+from bentham.executors.base import Broken, Declined, Executor, Outcome, Running, Scored
 from bentham.executors.replay import ReplayExecutor
 
-__all__ = ["Broken", "Executor", "Outcome", "ReplayExecutor", "Running", "Scored"]
+__all__ = ["Broken", "Declined", "Executor", "Outcome", "ReplayExecutor", "Running", "Scored"]

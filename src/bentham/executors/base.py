@@ -25,7 +25,14 @@ class Broken:
     final: bool = False
 
 
-Outcome: TypeAlias = Scored | Broken
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """This executor cannot run the trial, though another might: it is given back untried."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Scored | Broken | Declined
 
 
 class Running(Protocol):

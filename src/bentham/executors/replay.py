@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import isfinite
 
 from bentham.errors import InvalidInput
-from bentham.executors.base import Broken, Outcome, Scored
+from bentham.executors.base import Broken, Declined, Outcome, Scored
 from bentham.tables import Table
 from bentham.wire import Lease
 
@@ -29,7 +29,10 @@ class ReplayExecutor:
         """Begin a trial; nothing is computed, only time passes."""
         study = self._studies.get(lease.dataset, self._studies.get(lease.study_name))
         model = self._models.get(lease.model)
-        if study is None or model is None or not isfinite(self._table.scores[study, model]):
+        if study is None:  # the wrong table, perhaps: no reason to give up what others can run
+            what = f"the table {self._table.name} has no study {lease.dataset!r}"
+            return ReplayedTrial(Declined(what), self._clock(), self._clock)
+        if model is None or not isfinite(self._table.scores[study, model]):
             where = lease.dataset or lease.study_name
             reason = f"no score of {lease.model!r} on {where!r} in the table {self._table.name}"
             return ReplayedTrial(Broken(reason, final=True), self._clock(), self._clock)

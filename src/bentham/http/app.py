@@ -19,9 +19,9 @@ from bentham.http.gate import Bounds, Gate
 from bentham.http.metrics import Metrics
 from bentham.service.engine import Engine
 from bentham.service.refusals import Refusal
+from bentham.wire.base import complaints
 
 logger = structlog.get_logger("bentham.http")
-MOST_ERRORS = 20
 
 
 def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -> FastAPI:
@@ -53,7 +53,7 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
-    app.add_middleware(Gate, bounds=bounds or Bounds(), metrics=metrics)
+    app.add_middleware(Gate, bounds=bounds or Bounds(), metrics=metrics, engine=engine)
     describe(app)
     return app
 
@@ -87,11 +87,7 @@ async def _on_refusal(request: Request, error: Exception) -> Response:
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = []
-    for each in error.errors()[:MOST_ERRORS]:
-        # Never the value itself, which need not even be JSON.
-        place = ".".join(str(part)[:100] for part in each["loc"])
-        errors.append(f"{place}: {each['msg']}".encode("utf-8", "replace").decode())
+    errors = complaints(error.errors())
     return problem(
         422,
         "Invalid",

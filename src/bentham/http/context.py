@@ -1,6 +1,7 @@
 """What a handler works with: the desk, and the little that it must know of a request."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from bentham.service.estimates import Estimates
 from bentham.service.pool import Pool
 from bentham.service.refusals import Invalid, Unauthenticated
 from bentham.service.scope import Caller
+from bentham.service.tokens import NO_TOKEN
 from bentham.service.views import View
 
 Result = TypeVar("Result")
@@ -30,7 +32,7 @@ class Context:
         self.metrics = metrics
         self.desk = Desk(engine)
         self.estimates = Estimates()
-        self.listeners = 0
+        self.listeners: Counter[str] = Counter()  # open streams, by token
 
 
 def context_of(request: Request) -> Context:
@@ -43,7 +45,7 @@ def token_of(request: Request) -> str:
     """The bearer token of a request."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise Unauthenticated("send a token: Authorization: Bearer bth_...")
+        raise Unauthenticated(NO_TOKEN)
     return token.strip()
 
 

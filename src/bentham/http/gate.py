@@ -14,12 +14,15 @@ import structlog
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bentham.http.answers import problem
+from bentham.http.answers import problem, refused
 from bentham.http.metrics import Metrics
+from bentham.service.engine import Engine
+from bentham.service.refusals import Unauthenticated
+from bentham.service.scope import Caller
+from bentham.service.tokens import NO_TOKEN, UNKNOWN, caller_of
 
 logger = structlog.get_logger("bentham.http")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_TOKEN_ID = re.compile(rb"[Bb]earer +bth_([0-9a-f]{12})_")
 # What devices say all the time is only logged when it goes wrong.
 _BUSY = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
 REMEMBERED = 10_000
@@ -29,7 +32,8 @@ REMEMBERED = 10_000
 class Bounds:
     """What a request may be at most; a rate of 0 is no limit."""
 
-    body_bytes: int = 2 * 2**20
+    body_bytes: int = 64 * 2**10
+    study_bytes: int = 2**20
     history_bytes: int = 32 * 2**20
     body_seconds: float = 30.0
     header_bytes: int = 64 * 2**10
@@ -40,8 +44,9 @@ class Bounds:
 class Gate:
     """Middleware around the whole app."""
 
-    def __init__(self, app: ASGIApp, bounds: Bounds, metrics: Metrics):
+    def __init__(self, app: ASGIApp, bounds: Bounds, metrics: Metrics, engine: Engine):
         self._app, self._bounds, self._metrics = app, bounds, metrics
+        self._engine = engine
         self._rates = Rates(bounds.requests_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,9 +85,11 @@ class Gate:
             self._note(scope, status, time.perf_counter() - began, name)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes], name: str) -> Response | None:
-        token = _TOKEN_ID.match(headers.get(b"authorization", b""))
+        """Why it is sent away before anything of its body is read."""
+        known = self._caller(headers)
         client = scope.get("client") or ("", 0)
-        if not self._rates.admit(token.group(1) if token else client[0].encode()):
+        # Only who has shown the secret is counted by the token: nobody can use up another's rate.
+        if not self._rates.admit(known.token if known else client[0]):
             return problem(
                 429,
                 "Too many requests",
@@ -90,14 +97,31 @@ class Gate:
                 name,
                 headers={"Retry-After": "1"},
             )
+        named = sum(header == b"authorization" for header, _ in scope["headers"])
+        if named > 1:
+            return problem(400, "Bad request", "send one Authorization header, not several", name)
+        if known is None and _is_guarded(scope["path"]) and (self._engine.ready or not named):
+            return refused(Unauthenticated(UNKNOWN if named else NO_TOKEN), name)
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:20]) > self._most(scope):
             return self._too_large(scope, name)
         return None
 
+    def _caller(self, headers: dict[bytes, bytes]) -> Caller | None:
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not self._engine.ready:
+            return None
+        ledger = self._engine.ledger
+        try:
+            return caller_of(ledger.pool, token.decode("latin-1").strip(), ledger.now())
+        except Unauthenticated:
+            return None
+
     def _most(self, scope: Scope) -> int:
-        history = scope["path"] == "/v1/history"
-        return self._bounds.history_bytes if history else self._bounds.body_bytes
+        bounds = self._bounds
+        if scope["path"] == "/v1/history":
+            return bounds.history_bytes
+        return bounds.study_bytes if scope["path"] == "/v1/studies" else bounds.body_bytes
 
     def _too_large(self, scope: Scope, name: str) -> Response:
         return problem(
@@ -151,6 +175,10 @@ class Gate:
         )
 
 
+def _is_guarded(path: str) -> bool:
+    return path == "/metrics" or (path.startswith("/v1/") and path != "/v1/openapi.json")
+
+
 class _SentAway(BaseException):
     """The client has its answer; what the app would say is of no interest.
 
@@ -163,9 +191,9 @@ class Rates:
 
     def __init__(self, per_second: float):
         self._rate = per_second
-        self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def admit(self, caller: bytes) -> bool:
+    def admit(self, caller: str) -> bool:
         """Whether one more request of the caller is all right now."""
         if not self._rate:
             return True

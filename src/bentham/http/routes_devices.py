@@ -32,7 +32,9 @@ async def lease(request: Request, device: str, asked: wire.LeaseRequest) -> Resp
     key = await key_of(request, token)
     desk = context_of(request).desk
     gone = request.is_disconnected
-    view = await desk.lease(token, device, asked.wait, request_id(request), key, gone)
+    # A worker counts its lease from when it asked: most of it must be left.
+    wait = min(asked.wait, context_of(request).engine.settings.terms.lease_seconds / 4.0)
+    view = await desk.lease(token, device, wait, request_id(request), key, gone)
     return Response(status_code=204) if view is None else answered(view)
 
 

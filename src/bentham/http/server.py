@@ -50,14 +50,12 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    engine: Engine, metrics: Metrics, host: str, port: int, bounds: Bounds | None = None
+    engine: Engine, metrics: Metrics, listener: socket.socket, bounds: Bounds | None = None
 ) -> int:
     """Serve until a signal; returns the exit code."""
     bounds = bounds or Bounds()
     config = uvicorn.Config(
         create_app(engine, metrics, bounds),
-        host=host,
-        port=port,
         http=protocol_within(bounds),
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
@@ -68,15 +66,15 @@ def serve(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
         limit_concurrency=MOST_CONNECTIONS,
-        backlog=1024,
     )
     # What is loaded by now stays: nobody should wait while it is searched for garbage.
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     server = Server(config, engine)
+    engine.fail = lambda: setattr(server, "should_exit", True)
     try:
-        server.run()
+        server.run(sockets=[listener])
     except KeyboardInterrupt:
         return 0
-    return 0 if server.started else 2
+    return 0 if server.started and not engine.failure else 2

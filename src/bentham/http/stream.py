@@ -15,11 +15,11 @@ from bentham.service.ledger import Ledger
 from bentham.service.refusals import Invalid, Refusal, TooMany
 from bentham.service.scope import Caller
 from bentham.service.tokens import caller_of
-from bentham.service.views import View, token_view
+from bentham.service.views import View, token_view, trial_view
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 ALIVE_SECONDS = 15.0
-MOST_LISTENERS = 1000
+MOST_LISTENERS, MOST_OF_TOKEN = 1000, 50
 _EXAMPLE = 'id: 7\nevent: trial-completed\ndata: {"id": "t_...", "state": "complete"}\n\n'
 
 
@@ -35,28 +35,33 @@ async def stream_events(request: Request) -> Response:
     `Last-Event-ID` goes on from there. An event `reset` means that some were missed: read anew.
     """
     token = token_of(request)
-    tenant = await look(request, lambda _, caller, __: caller.tenant, "admin", "tenant")
+    caller = await look(request, lambda _, caller, __: caller, "admin", "tenant")
+    tenant = caller.tenant
     context = context_of(request)
     text = request.headers.get("last-event-id")
     if text is not None and not (text.isascii() and text.isdigit() and len(text) < 19):
         raise Invalid("Last-Event-ID is the id of an event of this stream")
     last = None if text is None else int(text)
-    if context.listeners >= MOST_LISTENERS:
-        raise TooMany(f"{MOST_LISTENERS} streams are open, the most that are served", (), 10.0)
+    if context.listeners[caller.token] >= MOST_OF_TOKEN:
+        raise TooMany(
+            f"{MOST_OF_TOKEN} streams are open with this token, the most it may", (), 10.0
+        )
+    if context.listeners.total() >= MOST_LISTENERS:
+        raise TooMany("as many streams are open as are possible; try later", (), 10.0)
     subscription, missed = context.engine.feeds.subscribe(tenant, last)
     return StreamingResponse(
-        _lines(context, token, tenant, subscription, missed), media_type="text/event-stream"
+        _lines(context, token, caller, subscription, missed), media_type="text/event-stream"
     )
 
 
 async def _lines(
     context: Context,
     token: str,
-    tenant: str | None,
+    caller: Caller,
     subscription: Subscription,
     missed: list[Happening] | None,
 ) -> AsyncIterator[bytes]:
-    context.listeners += 1
+    context.listeners[caller.token] += 1
     try:
         yield b": hello\n\n" if missed is not None else b"event: reset\ndata: {}\n\n"
         for each in missed or ():
@@ -75,8 +80,8 @@ async def _lines(
     except Refusal:  # the server stops or has lost its storage; the listener comes back
         pass
     finally:
-        context.listeners -= 1
-        context.engine.feeds.unsubscribe(tenant, subscription)
+        context.listeners[caller.token] -= 1
+        context.engine.feeds.unsubscribe(caller.tenant, subscription)
 
 
 def _good(context: Context, token: str) -> bool:
@@ -95,6 +100,8 @@ async def _line(context: Context, happening: Happening) -> bytes:
         try:
             if kind == "token-issued":
                 return token_view(ledger.pool.tokens[subject])
+            if kind == "trial-leased":  # the lease itself is its device's, and numbered for all
+                return trial_view(ledger.pool.trials[subject])
             return answer(ledger.pool, ledger.leases, ledger.now(), kind, subject)
         except (Refusal, KeyError, ValueError):  # gone since, or nothing that has a view
             return {"name": subject}

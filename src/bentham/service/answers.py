@@ -27,6 +27,8 @@ def answer(
     be another's by now.
     """
     what = kind.partition("-")[0]
+    if what == "request":  # about whichever it is
+        what = "trial" if subject in pool.trials else "study"
     if kind == "trial-leased":
         terms = leases.terms
         return lease_view(pool.trials[subject], terms.lease_seconds, terms.heartbeat_seconds)

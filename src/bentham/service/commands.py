@@ -24,7 +24,8 @@ Command = Callable[[Pool, float], Events]
 MOST_TENANTS, MOST_TOKENS, MOST_STUDIES, MOST_DEVICES = 100_000, 1_000_000, 1_000_000, 100_000
 # What is believed of models is a matrix over all of them: it must not grow without end, nor may
 # one tenant use up what there is.
-MOST_MODELS, MOST_MODELS_OF_TENANT, MOST_STUDIES_OF_TENANT = 2000, 500, 20_000
+MOST_MODELS, MOST_MODELS_OF_TENANT = 2000, 500
+MOST_STUDIES_OF_TENANT, MOST_STUDIES_OF_DATASET, MOST_ARMS_OF_TENANT = 20_000, 100, 500_000
 
 
 def new_id(letter: str) -> str:
@@ -112,24 +113,17 @@ def revoke_token(caller: Caller, name: str) -> Command:
 def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
     """A new study of the caller's tenant, or of the one that an admin names."""
 
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+    def command(pool: Pool, now: float) -> Events:
         tenant = _tenant_for(pool, caller, asked.tenant)
         if asked.name in tenant.studies:
             raise Conflicting(f"there is a study {asked.name!r} already; pick another name")
         if len(tenant.studies) >= MOST_STUDIES_OF_TENANT or len(pool.studies) >= MOST_STUDIES:
             raise Conflicting("there are as many studies as are possible; ask the operator")
-        if isinstance(asked.models, dict):
-            models = dict(asked.models)
-        else:
-            models = dict.fromkeys(asked.models)
-            if len(models) != len(asked.models):
-                raise Invalid("a model is listed twice; list each once")
-        own = len(tenant.models.keys() | models.keys())
-        if own > MOST_MODELS_OF_TENANT or len(pool.models.keys() | models.keys()) > MOST_MODELS:
-            raise Conflicting(
-                f"there would be too many models, {own:,} of yours (at most "
-                f"{MOST_MODELS_OF_TENANT}); use models again that other studies list"
-            )
+        models = dict(asked.models)
+        _refuse_too_many(pool, tenant, models)
+        deadline = asked.stop.deadline
+        if deadline is not None and deadline <= now:
+            raise Invalid("the deadline has passed; name a later one, or none")
         dataset = asked.dataset or asked.name
         _refuse_other_costs(pool, tenant, dataset, models)
         return [
@@ -161,11 +155,32 @@ def _tenant_for(pool: Pool, caller: Caller, named: str | None) -> Tenant:
     return Scope(pool, caller).tenant(named)
 
 
+def _refuse_too_many(pool: Pool, tenant: Tenant, models: dict[str, float | None]) -> None:
+    own = len(tenant.models.keys() | models.keys())
+    if own > MOST_MODELS_OF_TENANT:
+        raise Conflicting(
+            f"your studies would list {own:,} models in all, more than {MOST_MODELS_OF_TENANT}; "
+            "use models again that other studies list"
+        )
+    if len(pool.models.keys() | models.keys()) > MOST_MODELS:
+        raise Conflicting("no models can be added; use known ones, or ask the operator")
+    if tenant.arms + len(models) > MOST_ARMS_OF_TENANT:
+        raise Conflicting(
+            f"your studies would list {tenant.arms + len(models):,} models one by one, more than "
+            f"{MOST_ARMS_OF_TENANT:,}; close some first"
+        )
+
+
 def _refuse_other_costs(
     pool: Pool, tenant: Tenant, dataset: str, models: dict[str, float | None]
 ) -> None:
     """One arm has one cost, also among studies that may be resumed."""
     shared = pool.datasets.get(dataset_key(tenant.name, dataset))
+    if shared is not None and len(shared.studies) >= MOST_STUDIES_OF_DATASET:
+        raise Conflicting(
+            f"{MOST_STUDIES_OF_DATASET} studies are over dataset {dataset!r}, the most that are "
+            "possible; name the dataset anew for more"
+        )
     for other in shared.studies if shared else ():
         for model, cost in models.items() if other.state != "closed" else ():
             said = other.models.get(model)
@@ -220,9 +235,11 @@ def _not_closed(study: Study) -> Study:
 def register_device(caller: Caller, asked: wire.DeviceCreate) -> Command:
     """A device joins; one that joins again begins anew."""
 
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
+    def command(pool: Pool, now: float) -> Events:
         known = pool.devices.get(asked.name)
-        if known is not None and known.token != caller.token and caller.role != "admin":
+        owner = None if known is None else pool.tokens.get(known.token)
+        taken = known is not None and known.token != caller.token and caller.role != "admin"
+        if taken and owner is not None and owner.good(now):
             raise Conflicting(f"the device name {asked.name!r} is taken; pick another")
         if known is None and len(pool.devices) >= MOST_DEVICES:
             raise Conflicting(f"there are {MOST_DEVICES:,} devices, the most that are possible")

@@ -16,7 +16,7 @@ from bentham.service.entities import Device
 from bentham.service.ledger import Ledger
 from bentham.service.pool import Pool
 from bentham.service.refusals import Conflicting, Invalid, Unready
-from bentham.service.scope import Caller, require
+from bentham.service.scope import Caller, Scope, require
 from bentham.service.views import View, token_view
 from bentham.storage import Record
 
@@ -28,6 +28,7 @@ class Desk:
 
     def __init__(self, engine: Engine):
         self._engine = engine
+        self._nothing: tuple[int, int, tuple[str, ...]] | None = None  # when nothing could be run
 
     async def read(
         self, token: str, look: Callable[[Pool, Caller, float], Result], *roles: str
@@ -67,12 +68,20 @@ class Desk:
                     )
                 asker = "" if caller.role == "admin" else caller.token
                 return answer(pool, ledger.leases, now, noted.kind, noted.subject, asker)
+            held = pool.devices.get(device)
+            if key and held is not None and held.trial is not None and held.trial.key == key:
+                # However many requests came between, who lost the answer gets it again.
+                return answer(pool, ledger.leases, now, "trial-leased", held.trial.id)
             began = self._engine.clock.instant()
             events = command(caller)(pool, now)
             if device:
                 ledger.saw(device)
             if not events:
-                return None if otherwise is None else otherwise(pool, caller, now)
+                view = None if otherwise is None else otherwise(pool, caller, now)
+                if key and view is not None:  # a repeat must find nothing to change, either
+                    noted_now = happened.RequestNoted(view["id"])
+                    ledger.happen([noted_now], now, caller, request, key)
+                return view
             if isinstance(events[-1], happened.TrialLeased):
                 self._engine.observer.decided(self._engine.clock.instant() - began)
             subject = ledger.happen(events, now, caller, request, key)
@@ -102,10 +111,17 @@ class Desk:
         def command(caller: Caller) -> Command:
             def asking(pool: Pool, now: float) -> Events:
                 nonlocal known
-                known = pool.devices.get(device) if known is None else known
-                if known is not pool.devices.get(device):
+                found = Scope(pool, caller).device(device)
+                known = found if known is None else known
+                if known is not found:
                     raise Conflicting(f"device {device!r} has registered again since; ask again")
-                return commands.lease(caller, device)(pool, now)
+                # Where nothing can be run, it cannot for anybody: hundreds of devices that wait
+                # do not each make the same decision.
+                situation = (id(pool), pool.sequence, tuple(pool.barred(now)))
+                idle = situation == self._nothing and found.trial is None
+                events = [] if idle else commands.lease(caller, device)(pool, now)
+                self._nothing = situation if not events else None
+                return events
 
             return asking
 

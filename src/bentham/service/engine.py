@@ -21,7 +21,12 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from bentham.errors import BenthamError, SequenceConflict, StorageUnavailable
+from bentham.errors import (
+    BenthamError,
+    InvalidRecording,
+    SequenceConflict,
+    StorageUnavailable,
+)
 from bentham.service import events as happened
 from bentham.service.clock import Clock, SystemClock
 from bentham.service.feeds import Feeds
@@ -41,6 +46,13 @@ logger = structlog.get_logger("bentham.engine")
 BATCH = 64
 SNAPSHOT_EVENTS = 100_000
 SLOW_SECONDS = 2.0
+# After these there may be something to run where there was nothing before.
+OPENING = frozenset(
+    {
+        "study-created", "study-resumed", "tenant-changed", "trial-completed", "trial-failed",
+        "trial-lost", "trial-released",
+    }
+)  # fmt: skip
 TICK = 0.25
 RETRY = 0.5
 STANDBY = 1.0
@@ -59,10 +71,14 @@ class Asked(Generic[Result]):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How an instance runs; `first` begins a new log, and `admin` makes the token to open it."""
+    """How an instance runs; `first` begins a new log, and `admin` makes the token to open it.
+
+    With `new_admin` it makes one for a log that is there already.
+    """
 
     first: happened.PoolCreated
     admin: Callable[[], happened.TokenIssued] | None = None
+    new_admin: bool = False
     terms: Terms = field(default_factory=Terms)
     patience: int | None = 10_000
     snapshot_events: int = SNAPSHOT_EVENTS
@@ -80,6 +96,8 @@ class Engine:
         snapshot: Callable[[], None] | None = None,
     ):
         self.phase = "starting"
+        self.failure = ""  # why it cannot go on
+        self.fail: Callable[[], None] = lambda: None  # called then
         self.progress = (0, 0)
         self.settings = settings
         self.feeds = Feeds()
@@ -88,11 +106,12 @@ class Engine:
         self.observer = observer or SilentObserver()
         self.ledger = self._ledger_of(Pool())
         self._followed: Pool | None = None  # while standing by: the log as far as it was read
+        self._admitted = False
         self._snapshot = snapshot
         self._snapshot_at = 0
         self._asked: deque[Asked[Any]] = deque()
         self._wake = asyncio.Event()
-        self.changed = asyncio.Event()  # set, and replaced, with every commit
+        self.changed = asyncio.Event()  # set, and replaced, when there may be something to run
         self.stopping = False
         # One thread writes, so that appends keep their order; another reads what is asked for.
         self._writer = ThreadPoolExecutor(1, "bentham-log")
@@ -159,6 +178,12 @@ class Engine:
                     await self._serve()
             except SequenceConflict as error:
                 logger.error("another instance has written; standing by", reason=str(error))
+                self.phase = "starting"
+            except InvalidRecording as error:  # it would not get better by trying again
+                logger.error("the log cannot be read; the server ends", reason=str(error))
+                self.failure = str(error)
+                self.fail()
+                break
             except StorageUnavailable as error:
                 logger.error("the storage is not available", reason=str(error))
                 await self._pause("unavailable", RETRY)
@@ -195,15 +220,17 @@ class Engine:
         began = self.clock.instant()
         known, self._followed = self._followed, None
         pool = await self._in_writer(lambda: recover(self.log, self._note_progress, known=known))
-        self._snapshot_at = pool.sequence
+        self._snapshot_at = pool.loaded
         # What took long is not read again: else an instance that never lives for long enough to
         # be due for a snapshot would take longer with every start.
         slow = self.clock.instant() - began > SLOW_SECONDS
         ledger = self.ledger = self._ledger_of(pool)
         if pool.created is None:
             ledger.happen([self.settings.first], ledger.now())
-            if self.settings.admin is not None:
-                ledger.happen([self.settings.admin()], ledger.now())
+        fresh = pool.sequence == 1 or self.settings.new_admin
+        if self.settings.admin is not None and fresh and not self._admitted:
+            self._admitted = True  # once, however often the lead is won
+            ledger.happen([self.settings.admin()], ledger.now())
         if pool.scheduler.patience != self.settings.patience:
             ledger.happen([happened.SettingsChanged(self.settings.patience)], ledger.now())
         await self._commit()
@@ -217,6 +244,7 @@ class Engine:
     def _forget(self) -> None:
         """What is in memory and not in the log never happened."""
         self.ledger = self._ledger_of(Pool())
+        self.feeds.forget()
         self._followed = None
         self._refuse_all()
 
@@ -242,7 +270,7 @@ class Engine:
                         await asyncio.wait_for(self._wake.wait(), min(left, TICK))
             if self.clock.instant() >= next_tick:
                 next_tick = self.clock.instant() + TICK
-                await self._tick()
+                self._tick()
             await self._take([self._asked.popleft() for _ in range(min(BATCH, len(self._asked)))])
 
     async def _take(self, batch: list[Asked[Any]]) -> None:
@@ -281,10 +309,11 @@ class Engine:
             logger.exception("an error in a request, which changed nothing")
             asked.refusal = error
 
-    async def _tick(self) -> None:
-        self.ledger.pass_time()
-        if not self.log.leads() and not await self._in_writer(self.log.lead):
+    def _tick(self) -> None:
+        # Who lost the lead may have missed what another wrote: all of it is read again.
+        if not self.log.leads():
             raise SequenceConflict("the lead was lost")
+        self.ledger.pass_time()
         due = self.ledger.pool.sequence - self._snapshot_at >= self.settings.snapshot_events
         if due and self._snapshot is not None:
             self._snapshot_at = self.ledger.pool.sequence
@@ -310,6 +339,7 @@ class Engine:
             except StorageUnavailable:
                 continue
         logger.info("the storage is back")
+        self.ledger.renew_all()  # nobody could renew a lease meanwhile
         self.phase = "serving"
 
     async def _commit(self) -> None:
@@ -319,8 +349,9 @@ class Engine:
             await self._in_writer(lambda: self.log.append(records))
             self.observer.committed(len(records), self.clock.instant() - began)
             self.ledger.committed(self.feeds)
-            changed, self.changed = self.changed, asyncio.Event()
-            changed.set()
+            if any(record.kind in OPENING for record in records):
+                changed, self.changed = self.changed, asyncio.Event()
+                changed.set()
 
     async def _in_writer(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._writer, work)

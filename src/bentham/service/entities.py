@@ -19,6 +19,8 @@ class Tenant:
     device_seconds: float = 0.0
     events: int = 0  # so many concerned it
     models: dict[str, None] = field(default_factory=dict)  # that its studies ever listed
+    arms: int = 0  # that studies which are not closed list
+    trials: list["Trial"] = field(default_factory=list)
     leases_lost: int = 0  # not those that were given back
     _day: float = 0.0  # the day that the next counts
     _day_seconds: float = 0.0
@@ -116,6 +118,7 @@ class Study:
     )
     device_seconds: float = 0.0
     best: tuple[str, float] | None = None
+    trials: list["Trial"] = field(default_factory=list)
 
     def states(self) -> Iterator[str]:
         """Where each of its models stands."""
@@ -166,3 +169,4 @@ class Trial:
     score: float | None = None
     reason: str = ""
     released: bool = False
+    key: str = ""  # of the request that leased it

@@ -35,6 +35,13 @@ class SettingsChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestNoted:
+    """A request that found nothing to change, about a study or a trial; its key is known now."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class TenantCreated:
     """A tenant joins."""
 
@@ -179,6 +186,7 @@ class HistoryImported:
 Event = (
     PoolCreated
     | SettingsChanged
+    | RequestNoted
     | TenantCreated
     | TenantChanged
     | TokenIssued
@@ -200,6 +208,7 @@ Event = (
 KINDS: dict[str, Callable[..., Event]] = {
     "pool-created": PoolCreated,
     "settings-changed": SettingsChanged,
+    "request-noted": RequestNoted,
     "tenant-created": TenantCreated,
     "tenant-changed": TenantChanged,
     "token-issued": TokenIssued,

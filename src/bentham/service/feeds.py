@@ -68,6 +68,10 @@ class Feeds:
         if not listeners:
             self._listeners.pop(tenant, None)
 
+    def forget(self) -> None:
+        """What happened from now on may not follow what is kept."""
+        self._kept.clear()
+
     def close(self) -> None:
         """The server stops: everybody is told."""
         for listeners in self._listeners.values():

@@ -21,12 +21,7 @@ class Ledger:
         self.applying = False  # whether the pool may be half changed
         self._happenings: list[tuple[str | None, Happening]] = []
         self._clock, self._observer = clock, observer
-        # Who held a lease when the log was last written holds a whole one now.
-        instant = clock.instant()
-        for trial in pool.running:
-            self.leases.grant(trial, instant)
-        for device in pool.devices:
-            self.leases.saw(device, instant, self.now())
+        self.renew_all()
 
     def now(self) -> float:
         """The time of day; what is recorded never goes back."""
@@ -86,6 +81,14 @@ class Ledger:
             self.leases.gone(event.name)
         self.applying = False
         return subject
+
+    def renew_all(self) -> None:
+        """Whoever holds a lease holds a whole one from now on."""
+        instant, now = self._clock.instant(), self.now()
+        for trial in self.pool.running:
+            self.leases.grant(trial, instant)
+        for device in self.pool.devices:
+            self.leases.saw(device, instant, now)
 
     def renew(self, trial: str, device: str) -> None:
         """A device says that its trial still runs."""

@@ -32,6 +32,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.sequence = 0
+        self.loaded = 0  # so many events were not read one by one, but came with a snapshot
         self.time = 0.0
         self.created: happened.PoolCreated | None = None
         self.tenants: dict[str, Tenant] = {}
@@ -41,6 +42,7 @@ class Pool:
         self.departed: dict[str, Device] = {}  # a few that left, for whoever asks again
         self.trials: dict[str, Trial] = {}  # in the order of their numbers
         self.running: dict[str, Trial] = {}
+        self.trials_of: dict[str, list[Trial]] = {}  # by the token whose devices ran them
         self.datasets: dict[str, Dataset] = {}
         self.history: list[Mapping[str, Mapping[str, tuple[float, float | None]]]] = []
         self.keys = Keys()
@@ -73,6 +75,8 @@ class Pool:
         if key:
             kind = happened.kind_of(event)
             self.keys.note(key, actor, kind, self.subject(event), time)
+            if isinstance(event, happened.TrialLeased):
+                self.trials[event.id].key = key
 
     def barred(self, now: float) -> dict[str, str]:
         """The tenants that may not be served now, each with the limit that it has reached."""
@@ -93,6 +97,8 @@ class Pool:
             return event.tenant
         if isinstance(event, happened.TrialLeased):
             return self.studies[event.decision.study].tenant.name
+        if isinstance(event, happened.RequestNoted):
+            return ""
         name = getattr(event, "id", "")
         if name in self.studies:
             return self.studies[name].tenant.name
@@ -114,6 +120,9 @@ class Pool:
 
     def _settings_changed(self, time: float, event: happened.SettingsChanged) -> None:  # noqa: ARG002
         self.scheduler.patience = event.patience
+
+    def _request_noted(self, time: float, event: happened.RequestNoted) -> None:
+        """Nothing but that its key is known."""
 
     def _history_imported(self, time: float, event: happened.HistoryImported) -> None:
         self.scheduler.apply(core.HistoryAdded(time, event.history))
@@ -168,6 +177,7 @@ class Pool:
                 study.credit(model, tried.score)
         self._serve(time, study)
         self.datasets[key] = shared
+        tenant.arms += len(event.models)
         tenant.models.update(dict.fromkeys(event.models))
         self.models.update(dict.fromkeys(event.models))
         shared.studies.append(study)
@@ -185,6 +195,7 @@ class Pool:
     def _study_closed(self, time: float, event: happened.StudyClosed) -> None:
         study = self.studies[event.id]
         study.reason = event.reason
+        study.tenant.arms -= len(study.models)
         self.deadlines.pop(study.id, None)
         self._move(time, study, "closed")
 
@@ -238,6 +249,9 @@ class Pool:
         tried = study.shared.tried.setdefault(decision.model, Tried())
         tried.state = "running"
         self.trials[trial.id] = self.running[trial.id] = study.tenant.running[trial.id] = trial
+        study.trials.append(trial)
+        study.tenant.trials.append(trial)
+        self.trials_of.setdefault(device.token, []).append(trial)
         device.trial = trial
         study.counts["running"] += 1
         self._serve(time, study)
@@ -302,6 +316,7 @@ class Pool:
     _HANDLERS: ClassVar[dict[type, Callable[..., Any]]] = {
         happened.PoolCreated: _pool_created,
         happened.SettingsChanged: _settings_changed,
+        happened.RequestNoted: _request_noted,
         happened.HistoryImported: _history_imported,
         happened.TenantCreated: _tenant_created,
         happened.TenantChanged: _tenant_changed,

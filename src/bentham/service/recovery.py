@@ -43,6 +43,7 @@ def _from_snapshot(log: EventLog) -> Pool | None:
         except InvalidSnapshot:
             pool = None
         if isinstance(pool, Pool) and pool.sequence == sequence:
+            pool.loaded = sequence
             return pool
         found = log.load_snapshot(before=sequence)
     return None

@@ -39,9 +39,10 @@ def _met(pool: Pool, study: Study, now: float) -> str | None:
     if deadline is not None and now >= deadline:
         return "stop rule: the deadline"
     if all(state in ("observed", "failed") for state in study.states()):
-        return "every model was tried"
+        return "every model was tried" if study.best is not None else "every model failed"
     level = stop.get("expected_gain")
-    if level is not None and study.served and study.best is not None:
+    waiting = "running" in study.states()  # what runs may still raise the best, or return
+    if level is not None and study.served and study.best is not None and not waiting:
         prospect = pool.scheduler.prospect(study.id)
         if prospect < level:
             return f"stop rule: expected gain {prospect:.3g} below {level:g}"

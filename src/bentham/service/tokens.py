@@ -15,6 +15,8 @@ from bentham.service.refusals import Unauthenticated
 from bentham.service.scope import Caller
 
 _FORM = re.compile(r"bth_([0-9a-f]{12})_([0-9a-f]{64})")
+NO_TOKEN = "send a token: Authorization: Bearer bth_..."
+UNKNOWN = "the token is unknown, expired or revoked; ask the operator for another one"
 # A hash of nothing: an unknown id costs as much as a wrong secret.
 _NOBODY = Token("", "", None, "", "0" * 64, 0.0, None)
 
@@ -35,7 +37,5 @@ def caller_of(pool: Pool, token: str, now: float) -> Caller:
     form = _FORM.fullmatch(token)
     known = pool.tokens.get(form.group(1), _NOBODY) if form else _NOBODY
     if not hmac.compare_digest(hash_of(token), known.hash) or not known.good(now):
-        raise Unauthenticated(
-            "the token is unknown, expired or revoked; ask the operator for another one"
-        )
+        raise Unauthenticated(UNKNOWN)
     return Caller(known.id, known.role, known.tenant)

@@ -3,7 +3,8 @@
 Times are seconds since 1970 (UTC) by the server's clock; durations and device time are seconds.
 """
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -24,10 +25,33 @@ class Answered(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+def complaints(errors: Sequence[Any], most: int = 20) -> list[str]:
+    """What is wrong with a body, for people: never the value itself, which need not be JSON."""
+    found = []
+    for each in errors[:most]:
+        # Parts with brackets name types of ours, which say nothing to anybody.
+        place = ".".join(str(part)[:100] for part in each["loc"] if "[" not in str(part))
+        text = str(each["msg"]).removeprefix("Value error, ")
+        found.append(f"{place}: {text}".encode("utf-8", "replace").decode())
+    return found
+
+
 def _printable(text: str) -> str:
     if not text.isprintable():  # also refuses NUL and lone surrogates, which no store could hold
         raise ValueError("holds a character that cannot be printed; leave it out")
     return text
+
+
+def _visible(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty; write a name")
+    return text
+
+
+def _cost(cost: float) -> float:
+    if not SMALLEST_COST <= cost <= LARGEST:
+        raise ValueError("is no cost; write a number above zero, or leave it out")
+    return cost
 
 
 def _storable(text: str) -> str:
@@ -36,7 +60,12 @@ def _storable(text: str) -> str:
 
 # What a program wrote, over several lines perhaps; what no store could hold is left out.
 Prose = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_storable)]
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_printable)]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_NAME),
+    AfterValidator(_printable),
+    AfterValidator(_visible),
+]
 Text = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_printable)]
 # Names that stand in addresses.
 Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
@@ -44,7 +73,7 @@ Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 Identifier = Annotated[str, Field(pattern=r"^[a-z]_[0-9a-z]{16}$")]
 # Neither a study's weight times its tenant's, nor what is divided by it, may vanish.
 Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
-Cost = Annotated[float, Field(ge=SMALLEST_COST, le=LARGEST)]
+Cost = Annotated[float, AfterValidator(_cost), Field(json_schema_extra={"exclusiveMinimum": 0})]
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Count = Annotated[int, Field(ge=1, le=10**12)]
 

@@ -27,7 +27,7 @@ class RunnerUp(Answered):
 class Change(Answered):
     """A rule that changed the outcome, and what would have been run without it.
 
-    `instead` is left out for a tenant where it is somebody else's.
+    A tenant is not told of those whose `instead` is somebody else's.
     """
 
     rule: Literal["weights", "running-trials", "device-time", "starvation-guard"]

@@ -1,8 +1,8 @@
 """Studies: a dataset, a metric and the candidate models to choose among."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from bentham.wire.base import Answered, Asked, Cost, Count, Name, Number, Slug, Text, Weight
 
@@ -22,6 +22,18 @@ class StopRules(Asked):
     cost: Annotated[float, Field(gt=0.0, le=1e12)] | None = None
     deadline: Annotated[float, Field(ge=0.0, le=1e11)] | None = None
     expected_gain: Annotated[float, Field(gt=0.0, le=1e50)] | None = None
+
+
+def _mapping(models: Any) -> Any:
+    """A list means that no cost is known."""
+    if isinstance(models, dict | list) and len(models) > MOST_MODELS:
+        # Counted before each is looked at: what is wrong with a million of them is not worth it.
+        raise ValueError(f"there are {len(models):,} models; list at most {MOST_MODELS}")
+    if isinstance(models, list) and all(isinstance(model, str) for model in models):
+        if len(set(models)) < len(models):
+            raise ValueError("a model is listed twice; list each once")
+        return dict.fromkeys(models)
+    return models
 
 
 class StudyCreate(Asked):
@@ -47,10 +59,11 @@ class StudyCreate(Asked):
     )
 
     name: Name
-    models: (
-        Annotated[dict[Name, Cost | None], Field(min_length=1, max_length=MOST_MODELS)]
-        | Annotated[list[Name], Field(min_length=1, max_length=MOST_MODELS)]
-    )
+    models: Annotated[
+        dict[Name, Cost | None],
+        Field(min_length=1, max_length=MOST_MODELS),
+        BeforeValidator(_mapping, json_schema_input_type=dict[Name, Cost | None] | list[Name]),
+    ]
     dataset: Text = ""
     metric: Name = "score"
     weight: Weight = 1.0

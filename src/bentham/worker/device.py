@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
-from bentham.executors import Broken, Executor, Outcome, Running, Scored
+from bentham.executors import Broken, Declined, Executor, Outcome, Running, Scored
 from bentham.wire import Device, Lease, Renewal, Trial
 from bentham.worker.calls import ANSWERS, Call, pause_after
 from bentham.worker.lifeline import Lifeline
@@ -49,6 +49,9 @@ class DeviceLife:
         self._log = pool.log.bind(device=name)
         self.idle_since: float | None = None  # since when the server has had nothing to run
         self.wake = 0.0
+        self._trial = ""  # the one that it was given last
+        self.failure = ""  # why it ended, unless it was told to
+        self._declined = 0  # trials in a row that the executor could not run
         self._steps = self._live()
 
     def step(self) -> bool:
@@ -65,10 +68,20 @@ class DeviceLife:
 
     def _live(self) -> Steps[None]:
         stop = self._pool.stop
-        conflicts = 0
+        conflicts, known = 0, False
         try:
             while not stop.draining:
-                yield from self._insist(self._register, self._draining)
+                try:
+                    yield from self._insist(self._register, self._draining)
+                except Conflict as error:
+                    if not known:  # the name is another's: nothing that waiting would mend
+                        raise
+                    # Taken while we were away: the other devices go on meanwhile.
+                    self._log.warning("the device's name is taken for now", reason=str(error))
+                    conflicts += 1
+                    yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
+                    continue
+                known = True
                 self._log.info("registered")
                 try:
                     while not stop.draining:
@@ -77,12 +90,17 @@ class DeviceLife:
                 except NotFound:
                     self._log.warning("the server does not know this device: registering again")
                 except Conflict as error:
+                    if not self._trial or self._trial not in str(error):
+                        # Somebody else runs something there. To register again would take his
+                        # trial, and he ours next, until the arm has failed.
+                        self.failure = (
+                            f"another worker runs as {self.name} ({error}); give each worker "
+                            "a --name of its own"
+                        )
+                        self._log.error("this device ends", reason=self.failure)
+                        return
                     conflicts += 1
-                    self._log.warning(
-                        "the server has this device at work: registering again; should two "
-                        "workers use this name, give each its own (--name)",
-                        reason=str(error),
-                    )
+                    self._log.warning("our last trial still counts as running: registering again")
                 self.idle_since = None
                 yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
         except GivenUp:
@@ -100,10 +118,17 @@ class DeviceLife:
             yield from self._pause(rest, self._draining)
             return
         self.idle_since = None
+        self._trial = lease.trial
         log = self._log.bind(trial=lease.trial, study=lease.study, model=lease.model)
         lifeline = Lifeline(lease, sent)
         ended = yield from self._run(lease, lifeline, log)
-        if ended is not None:
+        if isinstance(ended, Declined):
+            # Given back it may come again at once: let others have it first.
+            yield from self._report(lease, GivenBack(ended.reason), lifeline.timeout, log)
+            self._declined += 1
+            yield from self._pause(min(60.0, 2.0**self._declined), self._draining)
+        elif ended is not None:
+            self._declined = 0
             yield from self._report(lease, ended, lifeline.timeout, log)
 
     def _run(self, lease: Lease, lifeline: Lifeline, log: Log) -> Steps[Ended | None]:
@@ -234,7 +259,7 @@ class DeviceLife:
                 return lambda: client.complete(trial, fence, score, key, timeout)
             case Broken(reason, final):
                 return lambda: client.fail(trial, fence, reason, final, key, timeout)
-            case GivenBack():
+            case GivenBack() | Declined():
                 return lambda: client.release(trial, fence, key, timeout)
 
 

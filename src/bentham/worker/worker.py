@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 
 from bentham.client import Client
-from bentham.errors import NotAllowed
+from bentham.errors import InvalidInput, NotAllowed
 from bentham.executors import Executor
 from bentham.worker.calls import Calls
 from bentham.worker.device import DeviceLife
@@ -74,7 +74,11 @@ class Worker:
         if self._signals:
             self._heed()
         try:
-            self.devices = [device for device in self.devices if device.step()]
+            alive = [device for device in self.devices if device.step()]
+            failures = [device.failure for device in self.devices if device.failure]
+            self.devices = alive
+            if failures and not alive:
+                raise InvalidInput(failures[0])
         except NotAllowed as error:
             remedy = (
                 "an operator issues another: bentham token create --role device"

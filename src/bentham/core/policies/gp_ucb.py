@@ -59,9 +59,8 @@ class GpUcb:
                 return self.rank_study(state, state.by_order[order])
         return []
 
-    def rank_study(self, state: State, study: StudyState) -> list[Option]:
+    def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
         """The study's models by their bounds."""
-        self._studies = len(state.studies)
         return rank_within(study, self._bounds(study))
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002

@@ -33,25 +33,24 @@ class Ranking:
 
     def __init__(self) -> None:
         self._entries: dict[int, list[Entry]] = {}  # by the block's order, best first
-        self._blocks: dict[str, Tournament[Entry]] = {}  # of each tenant
+        self._fields: list[_Field] = []  # of each tenant, in the order in which they came
         self._tenants: Tournament[Entry] = Tournament()
         self._numbers: dict[str, int] = {}
-        self._names: list[str] = []
 
     def enter(self, looked: Iterable[tuple[Block, list[Entry]]]) -> None:
         """Blocks have these best arms from now on."""
-        for tenant in dict.fromkeys([self._place(*one) for one in looked]):
-            best = self._blocks[tenant].smallest(1)
-            self._tenants.update(self._numbers[tenant], self._entries[best[0]][0] if best else None)
+        for number in dict.fromkeys([self._place(*one) for one in looked]):
+            best = self._fields[number].best(1)
+            self._tenants.update(number, self._entries[best[0]][0] if best else None)
 
     def best(self, barred: Container[str]) -> list[Entry]:
         """The best few of all: they lie among the best few blocks of the best few tenants."""
         found: list[Entry] = []
         tenants = 0
         for number in self._tenants.ascending():
-            tenant = self._names[number]
-            if tenant not in barred:
-                for order in self._blocks[tenant].smallest(RANKED):
+            field = self._fields[number]
+            if field.tenant not in barred:
+                for order in field.best(RANKED):
                     found += self._entries[order]
                 tenants += 1
                 if tenants == RANKED:
@@ -59,15 +58,34 @@ class Ranking:
         found.sort()
         return found[:RANKED]
 
-    def _place(self, block: Block, entries: list[Entry]) -> str:
-        tenant = block.tenant
-        if tenant not in self._numbers:
-            self._numbers[tenant] = len(self._names)
-            self._names.append(tenant)
-            self._blocks[tenant] = Tournament()
+    def _place(self, block: Block, entries: list[Entry]) -> int:
+        number = self._numbers.setdefault(block.tenant, len(self._fields))
+        if number == len(self._fields):
+            self._fields.append(_Field(block.tenant))
         self._entries[block.order] = entries
-        self._blocks[tenant].update(block.order, entries[0] if entries else None)
-        return tenant
+        self._fields[number].update(block.order, entries[0] if entries else None)
+        return number
+
+
+class _Field:
+    """The blocks of one tenant, numbered by themselves: a tournament has room for every number."""
+
+    def __init__(self, tenant: str):
+        self.tenant = tenant
+        self._tournament: Tournament[Entry] = Tournament()
+        self._numbers: dict[int, int] = {}
+        self._orders: list[int] = []
+
+    def update(self, order: int, entry: Entry | None) -> None:
+        """A block's best arm is this."""
+        number = self._numbers.setdefault(order, len(self._orders))
+        if number == len(self._orders):
+            self._orders.append(order)
+        self._tournament.update(number, entry)
+
+    def best(self, count: int) -> list[int]:
+        """The orders of the best few blocks."""
+        return [self._orders[number] for number in self._tournament.smallest(count)]
 
 
 class HighestRate:
@@ -90,10 +108,11 @@ class HighestRate:
         raise NotImplementedError
 
     def unweighted_gains(self, state: State, block: Block) -> Vector:  # noqa: ARG002
-        """The same if every study weighed one."""
+        """The same if every study weighed one; computed so, not divided: ties must stay ties."""
         totals = np.zeros(block.prior.size)
         for study in block.studies:
-            totals[study.columns] += block.study_gains(study) / study.weight
+            gains = block.outlook.improvement(study.incumbent, study.columns)
+            totals[study.columns] += gains
         return totals
 
     def touch(self, block: Block) -> None:
@@ -147,11 +166,8 @@ class HighestRate:
         return [(block, entries[block.order]) for block in blocks]
 
     def _look_unweighted(self, state: State, block: Block, entries: list[Entry]) -> list[Entry]:
-        weights = {study.weight for study in block.studies}
-        if len(weights) <= 1:  # the usual case: the order within the block is the same
-            return [(entry[0] / max(weights), *entry[1:]) for entry in entries]
-        if not entries:
-            return []
+        if not entries or all(study.weight == 1.0 for study in block.studies):
+            return entries
         gains = self.unweighted_gains(state, block)[np.newaxis]
         return _best_few([block], gains, state.cost_exponent)[0]
 
