@@ -16,7 +16,7 @@ from chaos.judge import Verdict
 from chaos.server import Zygote
 from postgres import PostgresServer
 
-KILLS = 60  # on each database; a thousand in the soak
+KILLS = 100  # on each database; a thousand in the soak
 
 
 @pytest.fixture(scope="module")

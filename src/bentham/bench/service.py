@@ -4,6 +4,7 @@ A real `bentham serve` process, and eight workers that ask, get a trial, and rep
 once, each over a connection of its own. Beside it, in the same run, Optuna's ask and tell.
 """
 
+import json
 import os
 import platform
 import random
@@ -21,7 +22,10 @@ import numpy as np
 
 from bentham import __version__
 from bentham.bench.connection import Connection
+from bentham.bench.decisions import LENGTH_SCALE
 from bentham.bench.rival import bench_optuna
+from bentham.core import SharedPrior
+from bentham.core.kernels import correlation
 from bentham.errors import BenthamError
 
 WORKERS, TENANTS = 8, 10
@@ -35,13 +39,15 @@ def bench_service(
     seconds: float,
     warm_up: int,
     database: str | None,
+    fixed: bool,
     rival: bool,
     progress: Progress,
 ) -> dict[str, Any]:
     """Cycles a second with p50 and p99, and the same of Optuna if it is installed."""
     with tempfile.TemporaryDirectory(prefix="bentham-bench-") as folder:
         progress("starting the server")
-        with _server(Path(folder), database) as (port, token):
+        options = _fixed_prior(Path(folder), models) if fixed else []
+        with _server(Path(folder), database, options) as (port, token):
             _prepare(port, token, studies, models, progress)
             result = _measure(port, token, seconds, warm_up, progress)
         optuna = bench_optuna(Path(folder), database, seconds, WORKERS, progress) if rival else None
@@ -51,6 +57,7 @@ def bench_service(
         "studies": studies,
         "models": models,
         "workers": WORKERS,
+        "prior": "fixed" if fixed else "learned",
         **result,
         "optuna": optuna,
         "ratio_to_optuna": optuna and round(result["cycles_per_second"] / optuna["best"], 1),
@@ -61,14 +68,24 @@ def bench_service(
     }
 
 
+def _fixed_prior(folder: Path, models: int) -> list[str]:
+    """The paper's setting: a prior that is given, and Alg. 1."""
+    names = [f"model-{model}" for model in range(models)]
+    features = np.linspace(0.0, 1.0, models)[:, np.newaxis]
+    matrix = 0.05 * correlation("matern52", features, LENGTH_SCALE)
+    prior = SharedPrior(names, np.full(models, 0.5), matrix, jitter=1e-6)
+    (folder / "prior.json").write_text(json.dumps(prior.describe()))
+    return ["--prior", str(folder / "prior.json"), "--policy", "mdmt"]
+
+
 @contextmanager
-def _server(folder: Path, database: str | None) -> Iterator[tuple[int, str]]:
+def _server(folder: Path, database: str | None, more: list[str]) -> Iterator[tuple[int, str]]:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     if database:
         environment["BENTHAM_DATABASE"] = database
     port = _free_port()
     command = [sys.executable, "-m", "bentham", "serve", "--data", str(folder / "data")]
-    options = ["--port", str(port), "--rate-limit", "0", "--log-level", "warning"]
+    options = ["--port", str(port), "--rate-limit", "0", "--log-level", "warning", *more]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen([*command, *options], env=environment, stderr=log, stdout=log)
     try:

@@ -129,6 +129,12 @@ def service(
             show_envvar=False,
         ),
     ] = None,
+    fixed: Annotated[
+        bool,
+        typer.Option(
+            "--fixed-prior", help="Decide as the paper does, by a prior that is given (mdmt)."
+        ),
+    ] = False,
     rival: Annotated[
         bool, typer.Option("--optuna/--no-optuna", help="Measure Optuna's ask and tell, too.")
     ] = True,
@@ -143,7 +149,9 @@ def service(
     from bentham.bench.service import bench_service
 
     with progress_bar(1) as bar:
-        result = bench_service(studies, models, seconds, warm_up, database, rival, bar.describe)
+        result = bench_service(
+            studies, models, seconds, warm_up, database, fixed, rival, bar.describe
+        )
     if as_json:
         print(json.dumps(result))
         return
