@@ -15,6 +15,16 @@ from bentham.errors import InvalidInput
 from bentham.experiments import DEFAULT_TABLES, DEFAULT_VARIANTS, VARIANTS, bench_regret
 
 LARGEST_POOL = 100_000
+EmptyDatabase = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="BENTHAM_DATABASE",
+        help="An empty PostgreSQL database, instead of SQLite.",
+        show_default=False,
+        show_envvar=False,
+    ),
+]
 bench_app = typer.Typer(help="Measure Bentham itself.", no_args_is_help=True)
 
 
@@ -119,16 +129,7 @@ def service(
     warm_up: Annotated[
         int, typer.Option(min=0, metavar="N", help="Cycles before measuring begins.")
     ] = 2000,
-    database: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="BENTHAM_DATABASE",
-            help="An empty PostgreSQL database, instead of SQLite.",
-            show_default=False,
-            show_envvar=False,
-        ),
-    ] = None,
+    database: EmptyDatabase = None,
     fixed: Annotated[
         bool,
         typer.Option(
@@ -173,16 +174,7 @@ def recovery(
     events: Annotated[
         int, typer.Option(min=1000, metavar="N", help="How many events the log has.")
     ] = 100_000,
-    database: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="BENTHAM_DATABASE",
-            help="An empty PostgreSQL database, instead of SQLite.",
-            show_default=False,
-            show_envvar=False,
-        ),
-    ] = None,
+    database: EmptyDatabase = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Time a restart of the service: from the whole log, and from a snapshot.
