@@ -42,12 +42,6 @@ class Conflicting(Refusal):
     status, title = 409, "Conflict"
 
 
-class TooLarge(Refusal):
-    """More than the server is willing to read."""
-
-    status, title = 413, "Too large"
-
-
 class Invalid(Refusal):
     """A value that cannot be used."""
 

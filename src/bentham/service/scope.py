@@ -109,10 +109,6 @@ class Scope:
             if (state is None or trial.state == state) and self._sees(trial)
         )
 
-    def running(self) -> list[Trial]:
-        """The trials that run now."""
-        return [trial for trial in self._pool.running.values() if self._sees(trial)]
-
     def _own_studies(self) -> Iterable[Study]:
         if self._caller.role == "tenant":
             tenant = self._pool.tenants.get(self._caller.tenant or "")

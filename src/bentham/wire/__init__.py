@@ -1,6 +1,6 @@
 """What goes over the wire: bodies of requests and answers, shared by the server and the client."""
 
-from bentham.wire.base import Identifier, Name, Problem, Slug
+from bentham.wire.base import Name, Problem, Slug
 from bentham.wire.decisions import Change, Decision, Gain, RunnerUp
 from bentham.wire.devices import (
     Complete,
@@ -53,7 +53,6 @@ __all__ = [
     "Gain",
     "Heartbeat",
     "HistoryImported",
-    "Identifier",
     "Incumbent",
     "IssuedToken",
     "Lease",

@@ -69,9 +69,6 @@ Name = Annotated[
 Text = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_printable)]
 # Names that stand in addresses.
 Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
-# Made by the server: a letter, an underscore and digits that say nothing to anybody.
-Identifier = Annotated[str, Field(pattern=r"^[a-z]_[0-9a-z]{16}$")]
-# Neither a study's weight times its tenant's, nor what is divided by it, may vanish.
 Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 Cost = Annotated[float, AfterValidator(_cost), Field(json_schema_extra={"exclusiveMinimum": 0})]
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
