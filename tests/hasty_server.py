@@ -7,8 +7,9 @@ from bentham.http.gate import Bounds
 from bentham.http.logs import configure_logs
 from bentham.http.metrics import Metrics
 from bentham.http.server import serve
-from bentham.service.engine import Engine, Settings
+from bentham.service.engine import Engine
 from bentham.service.events import PoolCreated
+from bentham.service.settings import Settings
 from bentham.storage import MemoryLog
 
 SECONDS = 0.5

@@ -24,10 +24,11 @@ from service_exchange import Answer, Exchange
 from bentham.http.app import create_app
 from bentham.http.gate import Bounds
 from bentham.http.metrics import Metrics
-from bentham.service.engine import Engine, Settings
+from bentham.service.engine import Engine
 from bentham.service.events import PoolCreated, TokenIssued
 from bentham.service.leases import Terms
 from bentham.service.pool import Pool
+from bentham.service.settings import Settings
 from bentham.service.tokens import hash_of, new_token
 from bentham.storage import EventLog, MemoryDatabase, MemoryLog, open_log
 

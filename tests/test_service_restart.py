@@ -14,6 +14,7 @@ from bentham.service import engine
 from bentham.service.audit import export_lines, read_lines, verify
 from bentham.service.pool import Pool
 from bentham.service.recovery import recover, save_snapshot
+from bentham.service.settings import Settings
 from bentham.storage import EventLog
 
 
@@ -110,7 +111,7 @@ def test_who_stands_by_has_read_the_log_when_it_takes_over(monkeypatch: pytest.M
     places = Places("memory", Path(), None).new()
     with serving(places) as leader:
         leader.study(leader.tenant("a"))
-        other = engine.Engine(places(), engine.Settings(FIRST))
+        other = engine.Engine(places(), Settings(FIRST))
         leader.run(begun(other))
         leader.until(lambda: other._followed is not None)
         followed = other._followed

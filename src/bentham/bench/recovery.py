@@ -19,9 +19,9 @@ from bentham import __version__
 from bentham.core import Decision, Gain, Reason
 from bentham.errors import InvalidInput
 from bentham.service import events as happened
-from bentham.service.engine import SNAPSHOT_EVENTS
 from bentham.service.pool import Pool
 from bentham.service.recovery import recover, save_snapshot
+from bentham.service.settings import SNAPSHOT_EVENTS
 from bentham.service.views import candidate_views, study_view, tenant_view, trial_view
 from bentham.storage import EventLog, Record, open_log
 

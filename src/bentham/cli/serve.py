@@ -101,9 +101,10 @@ def serve(
     from bentham.http.metrics import Metrics
     from bentham.http.server import serve as run
     from bentham.service.admin import write_admin_token
-    from bentham.service.engine import Engine, Settings
+    from bentham.service.engine import Engine
     from bentham.service.events import PoolCreated
     from bentham.service.leases import Terms
+    from bentham.service.settings import Settings
     from bentham.storage import open_log
 
     if policy not in POLICIES:
@@ -142,7 +143,8 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, UnicodeError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        # Without the address, which asyncio and socket add in words of their own.
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
         raise InvalidInput(
             f"cannot listen on {host}:{port} ({reason}); is another server there? Choose another "
             "--port or --host"

@@ -64,8 +64,7 @@ class Scheduler:
     `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
     an arm may be started when its trials get lost. With `patience`, no study with something left
     to try is passed over by more decisions than that, as long as fewer studies are open. `record`
-    is called with every event after it
-    was applied.
+    is called with every event after it was applied.
     """
 
     def __init__(
@@ -207,7 +206,7 @@ class Scheduler:
         changes = self._changes(chosen, limits)
         if guarded:
             changes.append(Change(Reason.GUARD.value, self._runner_up(options[0])))
-        others = [option for option in options if not _same_arm(option, chosen)]
+        others = [option for option in options if not option.same_arm(chosen)]
         reason = Reason.GUARD if guarded else Reason.POLICY
         value, study, column = chosen
         return self._decision(device, reason, value, study, column, others, changes)
@@ -229,7 +228,7 @@ class Scheduler:
     @property
     def finished(self) -> bool:
         """Whether nothing runs and nothing is left to try."""
-        return not self._state.running and not self._state.open_orders
+        return not self._state.running and not self._state.waiting.orders
 
     @property
     def devices(self) -> dict[DeviceName, int | None]:
@@ -316,7 +315,7 @@ class Scheduler:
     def _outcome(self, best: Option, limits: Mapping[str, str]) -> tuple[Option, bool]:
         """The policy's first, or what the guard puts in its place; whether it does."""
         starved = self._starved(limits)
-        if starved is None or starved in _listing(best):
+        if starved is None or starved in best.listing():
             return best, False
         return self._policy.rank_study(self._state, starved)[0], True
 
@@ -325,14 +324,14 @@ class Scheduler:
         changes = []
         if limits:
             free, _ = self._outcome(self._policy.rank(self._state)[0], {})
-            if not _same_arm(free, chosen):
+            if not free.same_arm(chosen):
                 # What came first then is barred now: else it would have come first again.
                 rule = limits.get(free.study.tenant, next(iter(limits.values())))
                 changes.append(Change(rule, self._runner_up(free)))
         first = self._policy.unweighted(self._state, limits)
         if first is not None:
             plain, _ = self._outcome(first, limits)
-            if not _same_arm(plain, chosen):
+            if not plain.same_arm(chosen):
                 changes.append(Change(WEIGHTS, self._runner_up(plain)))
         return changes
 
@@ -342,11 +341,3 @@ class Scheduler:
         state = self._state
         order = state.waiting.starved(state.next_trial, self._patience, limits)
         return None if order is None else state.by_order[order]
-
-
-def _same_arm(one: Option, other: Option) -> bool:
-    return (one.study.block, one.column) == (other.study.block, other.column)
-
-
-def _listing(option: Option) -> list[StudyState]:
-    return option.study.block.studies_listing(option.column)

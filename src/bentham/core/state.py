@@ -8,10 +8,8 @@ is rolled out: the block at hand takes it at once, and with every event a few mo
 so that no single event pays for all. Which block believes what is a matter of the events alone.
 """
 
-import bisect
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from bentham.core.admission import refuse_other_costs, refuse_other_tenant, study_state
 from bentham.core.blocks import Block
@@ -35,24 +33,13 @@ from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
 from bentham.core.study_state import StudyState
+from bentham.core.trial import Trial
 from bentham.core.waiting import Waiting
-from bentham.core.warm_start import Pick, WarmQueue, WarmStart
+from bentham.core.warm_start import WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
 # With every event, so many blocks more take what was learned last.
 RENEWALS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One run of an arm on a device."""
-
-    number: int
-    device: DeviceName
-    dataset: str
-    block: Block
-    column: int
-    planned: tuple[Pick, StudyState] | None
 
 
 class State:
@@ -77,7 +64,6 @@ class State:
         self._due = 0  # so many of them do not believe the latest yet
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
-        self.open_orders: list[int] = []  # studies with something left to try, ascending
         self.waiting = Waiting()
         self.devices: dict[DeviceName, int | None] = {}
         self._kinds: dict[DeviceName, str] = {}
@@ -342,14 +328,7 @@ class State:
 
     def _note_open(self, studies: list[StudyState]) -> None:
         for study in studies:
-            place = bisect.bisect_left(self.open_orders, study.order)
-            listed = place < len(self.open_orders) and self.open_orders[place] == study.order
-            if study.open_arms and not listed:
-                self.open_orders.insert(place, study.order)
-                self.waiting.served(study, self.next_trial)
-            elif listed and not study.open_arms:
-                del self.open_orders[place]
-                self.waiting.drop(study)
+            self.waiting.note(study, self.next_trial)
 
 
 # Not in the state: bound methods would tie every snapshot of it to the code.

@@ -4,32 +4,36 @@ Waiting is counted in decisions. Every study with something left to try waits fr
 opened, or when an arm of its was last picked.
 """
 
+import bisect
 from collections.abc import Container
 
 from bentham.core.study_state import StudyState
 
 
 class Waiting:
-    """Open studies, tenant by tenant, the longest waiting first."""
+    """Open studies: in the order they were added, and of each tenant the longest waiting first."""
 
     def __init__(self) -> None:
         # By tenant, then by the study's order: which decision was next when it last was served.
         # A dict keeps what was entered first in front, so nobody is ever sought.
         self._since: dict[str, dict[int, int]] = {}
-        self._count = 0
+        self.orders: list[int] = []  # ascending
 
     def served(self, study: StudyState, decision: int) -> None:
         """The study was opened or served just now; `decision` is the next one's number."""
         if study.open_arms:
-            self.drop(study)
-            self._since.setdefault(study.tenant, {})[study.order] = decision
-            self._count += 1
+            waiting = self._since.setdefault(study.tenant, {})
+            if waiting.pop(study.order, None) is None:
+                bisect.insort(self.orders, study.order)
+            waiting[study.order] = decision
 
-    def drop(self, study: StudyState) -> None:
-        """The study has nothing left to try, for now or for good."""
+    def note(self, study: StudyState, decision: int) -> None:
+        """The study may have something to try where it had nothing, or nothing any more."""
         waiting = self._since.get(study.tenant, {})
-        if waiting.pop(study.order, None) is not None:
-            self._count -= 1
+        if study.open_arms and study.order not in waiting:
+            self.served(study, decision)
+        elif not study.open_arms and waiting.pop(study.order, None) is not None:
+            del self.orders[bisect.bisect_left(self.orders, study.order)]
             if not waiting:
                 del self._since[study.tenant]
 
@@ -45,6 +49,6 @@ class Waiting:
             if tenant not in barred:
                 order, since = next(iter(waiting.items()))
                 oldest = (since, order) if oldest is None else min(oldest, (since, order))
-        if oldest is None or decision - oldest[0] < max(0, patience - self._count):
+        if oldest is None or decision - oldest[0] < max(0, patience - len(self.orders)):
             return None
         return oldest[1]

@@ -10,7 +10,7 @@ from bentham import wire
 from bentham.http.answers import answered
 from bentham.http.context import change, context_of, key_of, look, request_id, token_of
 from bentham.http.documents import PROBLEMS, Page
-from bentham.service import commands
+from bentham.service import commands_devices
 from bentham.service.ledger import Ledger
 from bentham.service.pool import Pool
 from bentham.service.scope import Caller, Scope, require
@@ -44,7 +44,7 @@ async def heartbeat(request: Request, trial: str, asked: wire.Heartbeat) -> Resp
 
     def carry_out(ledger: Ledger, caller: Caller) -> View:
         require(caller, *RUNNERS)
-        running = commands.held(ledger.pool, caller, trial, asked.fence)
+        running = commands_devices.held(ledger.pool, caller, trial, asked.fence)
         ledger.renew(running.id, running.device)
         terms = ledger.leases.terms
         return {
@@ -65,7 +65,7 @@ async def complete_trial(request: Request, trial: str, asked: wire.Complete) -> 
 
     return await change(
         request,
-        lambda caller: commands.complete_trial(caller, trial, asked),
+        lambda caller: commands_devices.complete_trial(caller, trial, asked),
         *RUNNERS,
         otherwise=again,
     )
@@ -74,14 +74,16 @@ async def complete_trial(request: Request, trial: str, asked: wire.Complete) -> 
 @router.post("/trials/{trial}/fail", response_model=wire.Trial, tags=["trials"])
 async def fail_trial(request: Request, trial: str, asked: wire.Fail) -> Response:
     """Report that a trial ended without a score; unless final, its arm may be tried again."""
-    return await change(request, lambda caller: commands.fail_trial(caller, trial, asked), *RUNNERS)
+    return await change(
+        request, lambda caller: commands_devices.fail_trial(caller, trial, asked), *RUNNERS
+    )
 
 
 @router.post("/trials/{trial}/release", response_model=wire.Trial, tags=["trials"])
 async def release_trial(request: Request, trial: str, asked: wire.Release) -> Response:
     """Give a trial back untried; that does not count as an attempt."""
     return await change(
-        request, lambda caller: commands.release_trial(caller, trial, asked), *RUNNERS
+        request, lambda caller: commands_devices.release_trial(caller, trial, asked), *RUNNERS
     )
 
 
@@ -89,7 +91,10 @@ async def release_trial(request: Request, trial: str, asked: wire.Release) -> Re
 async def register_device(request: Request, asked: wire.DeviceCreate) -> Response:
     """Register a device. One that registers again begins anew: the trial that it ran is lost."""
     return await change(
-        request, lambda caller: commands.register_device(caller, asked), *RUNNERS, status=201
+        request,
+        lambda caller: commands_devices.register_device(caller, asked),
+        *RUNNERS,
+        status=201,
     )
 
 
@@ -119,4 +124,6 @@ async def show_device(request: Request, device: str) -> Response:
 @router.post("/devices/{device}/leave", response_model=wire.Device, tags=["devices"])
 async def leave_device(request: Request, device: str) -> Response:
     """Let a device go; the trial that it runs is lost."""
-    return await change(request, lambda caller: commands.leave_device(caller, device), *RUNNERS)
+    return await change(
+        request, lambda caller: commands_devices.leave_device(caller, device), *RUNNERS
+    )

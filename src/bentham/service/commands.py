@@ -10,7 +10,7 @@ from collections.abc import Callable
 from bentham import wire
 from bentham.errors import InvalidTable
 from bentham.service import events as happened
-from bentham.service.entities import Device, Study, Tenant, Trial
+from bentham.service.entities import Device, Study, Tenant
 from bentham.service.pool import Pool, dataset_key
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.scope import Caller, Scope
@@ -21,7 +21,7 @@ Events = list[happened.Event]
 # Reads the pool at a time, and says what is to happen; nothing if there is nothing to do.
 Command = Callable[[Pool, float], Events]
 
-MOST_TENANTS, MOST_TOKENS, MOST_STUDIES, MOST_DEVICES = 100_000, 1_000_000, 1_000_000, 100_000
+MOST_TENANTS, MOST_TOKENS, MOST_STUDIES = 100_000, 1_000_000, 1_000_000
 # What is believed of models is a matrix over all of them: it must not grow without end, nor may
 # one tenant use up what there is.
 MOST_MODELS, MOST_MODELS_OF_TENANT = 2000, 500
@@ -31,6 +31,12 @@ MOST_STUDIES_OF_TENANT, MOST_STUDIES_OF_DATASET, MOST_ARMS_OF_TENANT = 20_000, 1
 def new_id(letter: str) -> str:
     """An id that says nothing of how many there are."""
     return f"{letter}_{secrets.token_hex(8)}"
+
+
+def leaving(device: Device, reason: str) -> Events:
+    """What happens when a device goes."""
+    lost: Events = [] if device.trial is None else [happened.TrialLost(device.trial.id, reason)]
+    return [*lost, happened.DeviceLeft(device.name, reason)]
 
 
 # -- tenants and tokens
@@ -227,108 +233,6 @@ def _not_closed(study: Study) -> Study:
     if study.state == "closed":
         raise Conflicting(f"the study is closed ({study.reason}); create another one")
     return study
-
-
-# -- devices
-
-
-def register_device(caller: Caller, asked: wire.DeviceCreate) -> Command:
-    """A device joins; one that joins again begins anew."""
-
-    def command(pool: Pool, now: float) -> Events:
-        known = pool.devices.get(asked.name)
-        owner = None if known is None else pool.tokens.get(known.token)
-        taken = known is not None and known.token != caller.token and caller.role != "admin"
-        if taken and owner is not None and owner.good(now):
-            raise Conflicting(f"the device name {asked.name!r} is taken; pick another")
-        if known is None and len(pool.devices) >= MOST_DEVICES:
-            raise Conflicting(f"there are {MOST_DEVICES:,} devices, the most that are possible")
-        gone = [] if known is None else leaving(known, "the device registered again")
-        return [*gone, happened.DeviceRegistered(asked.name, asked.kind, caller.token)]
-
-    return command
-
-
-def leave_device(caller: Caller, name: str) -> Command:
-    """A device leaves; the trial that it runs is lost."""
-
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        return leaving(Scope(pool, caller).device(name), "the device left")
-
-    return command
-
-
-def leaving(device: Device, reason: str) -> Events:
-    """What happens when a device goes."""
-    lost: Events = [] if device.trial is None else [happened.TrialLost(device.trial.id, reason)]
-    return [*lost, happened.DeviceLeft(device.name, reason)]
-
-
-def lease(caller: Caller, name: str) -> Command:
-    """An idle device asks what to run: nothing, if there is nothing that may be run."""
-
-    def command(pool: Pool, now: float) -> Events:
-        device = Scope(pool, caller).device(name)
-        if device.trial is not None:
-            raise Conflicting(
-                f"device {name!r} runs trial {device.trial.id}; report or release that one, or "
-                "register the device again"
-            )
-        barred = pool.barred(now)
-        decision = pool.scheduler.decide(device.name, barred)
-        if decision is None:
-            return []
-        tried = pool.studies[decision.study].shared.tried.get(decision.model)
-        attempt = 1 if tried is None else tried.losses + 1
-        return [happened.TrialLeased(new_id("t"), decision, attempt, barred)]
-
-    return command
-
-
-# -- trials
-
-
-def held(pool: Pool, caller: Caller, name: str, fence: int) -> Trial:
-    """A trial that the caller's device runs under a lease that still holds."""
-    trial = Scope(pool, caller).trial(name)
-    if trial.number != fence:
-        raise Conflicting(f"the fence {fence} is not that of trial {name}; this changes nothing")
-    if trial.state != "running":
-        reason = f" ({trial.reason})" if trial.reason else ""
-        raise Conflicting(f"trial {name} is {trial.state}{reason}; this changes nothing")
-    return trial
-
-
-def complete_trial(caller: Caller, name: str, asked: wire.Complete) -> Command:
-    """A score; the same again, for whoever lost the answer, changes nothing."""
-
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        trial = Scope(pool, caller).trial(name)
-        same = trial.number == asked.fence and trial.score == asked.score
-        if same and trial.state == "complete":
-            return []
-        return [happened.TrialCompleted(held(pool, caller, name, asked.fence).id, asked.score)]
-
-    return command
-
-
-def fail_trial(caller: Caller, name: str, asked: wire.Fail) -> Command:
-    """No score."""
-
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        trial = held(pool, caller, name, asked.fence)
-        return [happened.TrialFailed(trial.id, asked.reason, asked.final)]
-
-    return command
-
-
-def release_trial(caller: Caller, name: str, asked: wire.Release) -> Command:
-    """Given back untried."""
-
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        return [happened.TrialReleased(held(pool, caller, name, asked.fence).id)]
-
-    return command
 
 
 # -- history

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from bentham.errors import StorageUnavailable
-from bentham.service import commands
+from bentham.service import commands_devices
 from bentham.service import events as happened
 from bentham.service.answers import answer
 from bentham.service.commands import Command, Events
@@ -119,7 +119,7 @@ class Desk:
                 # do not each make the same decision.
                 situation = (id(pool), pool.sequence, tuple(pool.barred(now)))
                 idle = situation == self._nothing and found.trial is None
-                events = [] if idle else commands.lease(caller, device)(pool, now)
+                events = [] if idle else commands_devices.lease(caller, device)(pool, now)
                 self._nothing = situation if not events else None
                 return events
 

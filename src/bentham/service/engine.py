@@ -16,8 +16,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -28,15 +27,16 @@ from bentham.errors import (
     StorageUnavailable,
 )
 from bentham.service import events as happened
+from bentham.service.asked import Asked
 from bentham.service.clock import Clock, SystemClock
 from bentham.service.feeds import Feeds
-from bentham.service.leases import Terms
 from bentham.service.ledger import Ledger
 from bentham.service.observer import Observer, SilentObserver
 from bentham.service.pool import Pool
 from bentham.service.recovery import recover
 from bentham.service.refusals import Conflicting, Invalid, Refusal, Unready
 from bentham.service.scope import SERVER, Caller
+from bentham.service.settings import Settings
 from bentham.service.tokens import caller_of
 from bentham.storage import EventLog
 
@@ -44,7 +44,6 @@ Result = TypeVar("Result")
 logger = structlog.get_logger("bentham.engine")
 
 BATCH = 64
-SNAPSHOT_EVENTS = 100_000
 SLOW_SECONDS = 2.0
 # After these there may be something to run where there was nothing before.
 OPENING = frozenset(
@@ -56,32 +55,6 @@ OPENING = frozenset(
 TICK = 0.25
 RETRY = 0.5
 STANDBY = 1.0
-
-
-@dataclass(slots=True)
-class Asked(Generic[Result]):
-    """A request in line."""
-
-    token: str | None  # None: the server itself asks
-    carry_out: Callable[[Ledger, Caller], Result]
-    done: "asyncio.Future[Result]"
-    result: Any = None
-    refusal: Exception | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How an instance runs; `first` begins a new log, and `admin` makes the token to open it.
-
-    With `new_admin` it makes one for a log that is there already.
-    """
-
-    first: happened.PoolCreated
-    admin: Callable[[], happened.TokenIssued] | None = None
-    new_admin: bool = False
-    terms: Terms = field(default_factory=Terms)
-    patience: int | None = 10_000
-    snapshot_events: int = SNAPSHOT_EVENTS
 
 
 class Engine:
@@ -292,7 +265,7 @@ class Engine:
             raise
         finally:
             for asked in batch:
-                _settle(asked)
+                asked.settle()
 
     def _carry_out(self, asked: Asked[Any]) -> None:
         ledger = self.ledger
@@ -332,7 +305,7 @@ class Engine:
         self.phase = "unavailable"
         for asked in batch:
             asked.refusal = self._unready()
-            _settle(asked)
+            asked.settle()
         while True:
             await self._pause("unavailable", RETRY)
             if self.stopping:
@@ -359,12 +332,3 @@ class Engine:
 
     async def _in_writer(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._writer, work)
-
-
-def _settle(asked: Asked[Any]) -> None:
-    if asked.done.done():  # whoever asked has gone, or was told already
-        return
-    if asked.refusal is not None:
-        asked.done.set_exception(asked.refusal)
-    else:
-        asked.done.set_result(asked.result)

@@ -19,6 +19,14 @@ class Option(NamedTuple):
     study: StudyState
     column: int
 
+    def same_arm(self, other: "Option") -> bool:
+        """Whether both are one arm, on whosever behalf."""
+        return (self.study.block, self.column) == (other.study.block, other.column)
+
+    def listing(self) -> list[StudyState]:
+        """The studies that the arm would serve."""
+        return self.study.block.studies_listing(self.column)
+
 
 class Policy(Protocol):
     """Chooses what to run next. It may remember what it computed, never what it decided."""

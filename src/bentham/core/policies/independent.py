@@ -78,5 +78,5 @@ class RandomStudy:
 def admitted(state: State, barred: Container[str]) -> list[int]:
     """The studies with something left to try, but for barred tenants."""
     if not barred:
-        return state.open_orders
-    return [order for order in state.open_orders if state.by_order[order].tenant not in barred]
+        return state.waiting.orders
+    return [order for order in state.waiting.orders if state.by_order[order].tenant not in barred]
