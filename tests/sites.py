@@ -37,6 +37,10 @@ class Process(NamedTuple):
         assert "bth_" not in self.log()
         return code
 
+    def has_started(self) -> bool:
+        """Whether a worker runs a trial, or has."""
+        return '"trial started"' in self.log()
+
     def events(self) -> list[str]:
         """What a worker wrote into its log."""
         lines = [line for line in self.log().splitlines() if line.startswith("{")]

@@ -12,7 +12,6 @@ from sites import Site, wait_for
 
 from bentham.client import Client
 from bentham.errors import Unavailable
-from bentham.wire import Trial
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +37,6 @@ def typed(site: Site, bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> Bent
     for name in ("BENTHAM_TOKEN", "BENTHAM_TOKEN_FILE"):
         monkeypatch.delenv(name, raising=False)
     return bentham
-
-
-def running(client: Client) -> list[Trial]:
-    return list(client.trials(state="running"))
 
 
 def test_from_a_study_to_its_best_model(site: Site, typed: Bentham) -> None:
@@ -105,8 +100,9 @@ def test_signals(site: Site, signals: int) -> None:
     with site.client() as client:
         study = client.create_study("slow" if signals == 1 else "slower", ["svm"], tenant="lab")
         worker = site.worker("--name", f"signalled-{signals}")
-        wait_for(lambda: running(client))
-        (trial,) = running(client)
+        # By the worker's word: until it has heard of its lease, a signal makes it give it up.
+        wait_for(worker.has_started)
+        (trial,) = client.trials(study=study.id)
         worker.popen.send_signal(signal.SIGTERM)
         if signals == 2:
             wait_for(lambda: "draining" in worker.log())
@@ -122,7 +118,7 @@ def test_signals(site: Site, signals: int) -> None:
 
 def test_a_server_that_is_killed_and_comes_back(site: Site) -> None:
     with site.client() as client:
-        client.create_study("slow", ["svm"], dataset="slow", tenant="other")
+        study = client.create_study("slow", ["svm"], dataset="slow", tenant="other")
         kinds: list[str] = []
 
         def listen() -> None:
@@ -133,8 +129,8 @@ def test_a_server_that_is_killed_and_comes_back(site: Site) -> None:
 
         threading.Thread(target=listen, daemon=True).start()
         worker = site.worker("--name", "patient", "--exit-when-idle", 0.2)
-        wait_for(lambda: running(client))
-        (trial,) = running(client)
+        wait_for(worker.has_started)
+        (trial,) = client.trials(study=study.id)
         site.server.popen.kill()
         site.server.popen.wait()
         with Client(site.address, "x", patience=0.0) as nobody, pytest.raises(Unavailable):
