@@ -106,7 +106,7 @@ def test_signals(site: Site, signals: int) -> None:
         worker.popen.send_signal(signal.SIGTERM)
         if signals == 2:
             wait_for(lambda: "draining" in worker.log())
-            worker.popen.send_signal(signal.SIGINT)
+            worker.popen.send_signal(signal.SIGTERM)
         assert worker.ended() == 0
         events = worker.events()
         assert client.devices() == []
