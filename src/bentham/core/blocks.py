@@ -173,6 +173,8 @@ class Block:
 
     def adopt(self, prior: BlockPrior) -> None:
         """Believe another prior, of the same arms and perhaps more; observations are kept."""
+        if prior is self.prior:
+            return
         more = prior.size - self.prior.size
         if more:
             self._widen((0, more))

@@ -33,8 +33,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bentham.core.expected_costs import CostBelief, Question, expected_costs
+from bentham.core.known_costs import Asked, KnownCosts, Logs
 from bentham.core.learning.prior import LearnedPrior, Learner
-from bentham.core.posterior import Posterior
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import LARGEST, SMALLEST_COST, Study
 from bentham.core.validation import Integers, Vector
@@ -79,9 +79,7 @@ class CostModel:
         self._correct = correct
         self._tested, self._bias, self._scatter = 0, 0.0, 0.0  # of estimates: Welford's sums
         self._running: dict[int, _Running] = {}
-        # By dataset, under one prior: the logs that were conditioned on, and what came of it.
-        self._known: dict[str, tuple[list[tuple[int, float]], Posterior]] = {}
-        self._known_under: BlockPrior | None = None
+        self._known = KnownCosts()
         self._kinds: dict[str, tuple[int, float]] = {}  # how many trials, the sum of surprises
 
     # -- what happens
@@ -175,12 +173,13 @@ class CostModel:
     def belief(self, dataset: str) -> CostBelief:
         """What is believed of a dataset's costs now."""
         prior: BlockPrior | None = None
-        logs: Mapping[int, float] = _NOTHING
+        logs: Logs = _NOTHING
         if self._learner is not None and self._learner.parameters is not None:
             prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
+            self._known.believe(prior)
         error = self._scatter / self._tested if self.doubts else None
         order = self._order.get(dataset, 0)
-        return CostBelief(prior, logs, order, self._trials, self._bias, error)
+        return CostBelief(dataset, prior, logs, order, self._trials, self._bias, error, self._known)
 
     def expected(self, dataset: str, models: Sequence[str], said: Vector) -> Vector:
         """The expected costs of models on a dataset; `said` is NaN where nobody said it."""
@@ -247,17 +246,8 @@ class CostModel:
         """The log costs to be expected on a dataset."""
         assert self._learner is not None
         prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
-        if prior is not self._known_under:  # what was computed under another is of no use
-            self._known_under = prior
-            self._known.clear()
-        now = list(logs.items())
-        before, posterior = self._known.get(dataset) or ([], Posterior(prior))
-        if before != now[: len(before)]:  # not only more, but other than it was
-            before, posterior = [], Posterior(prior)
-        for column, log in now[len(before) :]:
-            posterior.observe(column, log)
-        self._known[dataset] = now, posterior
-        return posterior.mean
+        self._known.believe(prior)
+        return self._known.posterior(Asked(dataset, prior, logs)).mean
 
 
 @dataclass(slots=True)

@@ -6,13 +6,13 @@ ones before anybody does.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from bentham.core.posterior import condition
+from bentham.core.known_costs import Asked, KnownCosts, Logs
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import LARGEST, SMALLEST_COST
 from bentham.core.validation import Integers, Vector
@@ -29,21 +29,25 @@ _LOWEST, _HIGHEST = math.log(SMALLEST_COST), math.log(LARGEST)
 class CostBelief(NamedTuple):
     """What is believed of the costs on one dataset.
 
-    name    meaning
-    prior   of log costs; None before anything was learned
-    logs    the log costs known of the dataset, by the prior's column; never changed in place
-    order   the dataset's, as it came
-    trials  how many ended
-    bias    by how much estimates are off in the mean
-    error   the variance of that; None where estimates are not doubted
+    name     meaning
+    dataset  its name
+    prior    of log costs; None before anything was learned
+    logs     the log costs known of the dataset, by the prior's column; never changed in place
+    order    the dataset's, as it came
+    trials   how many ended
+    bias     by how much estimates are off in the mean
+    error    the variance of that; None where estimates are not doubted
+    known    what was computed of the same already
     """
 
+    dataset: str
     prior: BlockPrior | None
-    logs: Mapping[int, float]
+    logs: Logs
     order: int
     trials: int
     bias: float
     error: float | None
+    known: KnownCosts
 
 
 class Question(NamedTuple):
@@ -76,25 +80,21 @@ def _predictions(questions: Sequence[Question], lengths: list[int]) -> tuple[Vec
     total = sum(lengths)
     mean, sigma = np.zeros(total), np.full(total, FIRST_DEVIATION)
     starts = np.cumsum([0, *lengths])
-    same: dict[int, list[int]] = {}
-    for place, question in enumerate(questions):
-        if question.belief.prior is not None:
-            same.setdefault(id(question.belief.prior), []).append(place)
-    for places in same.values():
-        prior = questions[places[0]].belief.prior
-        assert prior is not None
-        known = condition(
-            prior,
-            [list(questions[place].belief.logs) for place in places],
-            [list(questions[place].belief.logs.values()) for place in places],
-        )
-        deviation = known.sigma()
-        for row, place in enumerate(places):
+    places = [place for place, one in enumerate(questions) if one.belief.prior is not None]
+    if places:
+        known = questions[places[0]].belief.known
+        asked = [_asked(questions[place].belief) for place in places]
+        for place, prediction in zip(places, known.predictions(asked), strict=True):
             columns = questions[place].columns
             span = slice(starts[place], starts[place + 1])
-            mean[span] = known.mean[row][columns]
-            sigma[span] = deviation[row][columns]
+            mean[span] = prediction.mean[columns]
+            sigma[span] = prediction.sigma[columns]
     return mean, np.minimum(sigma, LARGEST_DEVIATION)
+
+
+def _asked(belief: CostBelief) -> Asked:
+    assert belief.prior is not None
+    return Asked(belief.dataset, belief.prior, belief.logs)
 
 
 def _guessed(
