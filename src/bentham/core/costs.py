@@ -29,11 +29,13 @@ variance / 2), since over a long run gain per time is expected gain by expected 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bentham.core.expected_costs import CostBelief, Question, expected_costs
 from bentham.core.known_costs import Asked, KnownCosts, Logs
+from bentham.core.learning.ahead import Begin, when_needed
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import LARGEST, SMALLEST_COST, Study
@@ -70,6 +72,7 @@ class CostModel:
                 history[place, columns[model]] = math.log(cost)
         self._prior = LearnedPrior(tuple(models), history, switches={"warp": False})
         self._learner: Learner | None = None
+        self._begin_fit: Begin = when_needed
         self._past: list[Mapping[str, Mapping[str, float]]] = []  # came later, as log costs
         self._early: list[tuple[str, str, float]] = []  # what came before anybody needed it
         self._order: dict[str, int] = {}  # of datasets, as they came
@@ -81,6 +84,19 @@ class CostModel:
         self._running: dict[int, _Running] = {}
         self._known = KnownCosts()
         self._kinds: dict[str, tuple[int, float]] = {}  # how many trials, the sum of surprises
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_begin_fit": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._begin_fit = when_needed
+
+    def fit_by(self, begin: Begin) -> None:
+        """Have fits that are begun before they are needed computed by somebody else."""
+        self._begin_fit = begin
+        if self._learner is not None:
+            self._learner.begin = begin
 
     # -- what happens
 
@@ -204,6 +220,7 @@ class CostModel:
         if self._learner is not None:
             return
         self._learner = self._prior.learner()
+        self._learner.begin = self._begin_fit
         for past in self._past:
             self._learner.remember(past)
         self._place_all()

@@ -38,6 +38,7 @@ from bentham.core.events import (
     TrialLost,
     TrialStarted,
 )
+from bentham.core.learning.ahead import Begin
 from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import Option, PolicyMaker, make_policy
 from bentham.core.prior import Prior
@@ -217,6 +218,14 @@ class Scheduler:
             self._policy.touch(block)
         if self._record is not None:
             self._record(event)
+
+    def fit_by(self, begin: Begin) -> None:
+        """Have fits computed by somebody else in the time until they are needed.
+
+        Decisions do not depend on it. A scheduler that was loaded from a snapshot is to be told
+        again.
+        """
+        self._state.fit_by(begin)
 
     # -- what is known
 

@@ -29,6 +29,7 @@ from bentham.core.events import (
     TrialReleased,
     TrialStarted,
 )
+from bentham.core.learning.ahead import Begin
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import Prior
 from bentham.core.problem import LARGEST, Study
@@ -89,6 +90,12 @@ class State:
             self._renew(block)
             touched.append(block)
         return touched
+
+    def fit_by(self, begin: Begin) -> None:
+        """Have fits that are begun before they are needed computed by somebody else."""
+        if self._learner is not None:
+            self._learner.begin = begin
+        self._costs.fit_by(begin)
 
     def blocks(self) -> Iterable[Block]:
         """Every block there is."""

@@ -30,6 +30,7 @@ from bentham.service import events as happened
 from bentham.service.asked import Asked
 from bentham.service.clock import Clock, SystemClock
 from bentham.service.feeds import Feeds
+from bentham.service.fits import FitProcess
 from bentham.service.ledger import Ledger
 from bentham.service.observer import Observer, SilentObserver
 from bentham.service.pool import Pool
@@ -88,6 +89,7 @@ class Engine:
         self.stopping = False
         # One thread writes, so that appends keep their order; another reads what is asked for.
         self._writer = ThreadPoolExecutor(1, "bentham-log")
+        self._fits = FitProcess()
         self._task: asyncio.Task[None] | None = None
 
     # -- for whoever asks
@@ -141,6 +143,7 @@ class Engine:
             await self._task
         self.phase = "stopped"
         self._writer.shutdown(wait=True)
+        self._fits.close()
         self.log.close()
 
     async def _live(self) -> None:
@@ -207,6 +210,7 @@ class Engine:
             ledger.happen([self.settings.admin()], ledger.now())
         if pool.scheduler.patience != self.settings.patience:
             ledger.happen([happened.SettingsChanged(self.settings.patience)], ledger.now())
+        pool.scheduler.fit_by(self._fits.begin)
         await self._commit()
         logger.info("serving", events=pool.sequence, studies=len(pool.studies))
         if slow and self._snapshot is not None:

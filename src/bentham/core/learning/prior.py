@@ -2,19 +2,21 @@
 
 LearnedPrior  plain data: history, features of models, what is switched on. Never changes.
 Learner       begun by every scheduler from a LearnedPrior; takes in scores, fits again at
-              points that the number of scores alone decides, and is a Prior to the blocks.
+              points that the number of scores alone decides, believes a fit a few scores
+              later, and is a Prior to the blocks.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from bentham.core.learning.ahead import Begin, FitTask, Result, when_needed
 from bentham.core.learning.data import Observed
-from bentham.core.learning.fit import Parameters, Switches, extended, fit
+from bentham.core.learning.fit import Parameters, Switches, extended
 from bentham.core.learning.target import Features
 from bentham.core.prior import BlockPrior, MatrixRows
 from bentham.core.problem import LARGEST
@@ -23,6 +25,9 @@ from bentham.errors import InvalidPrior
 
 # The next fit comes when there are this many times the scores of the last.
 GROWTH = 1.05
+# A fit is believed when so much of the scores that it was made from has come in addition: time
+# enough to compute it elsewhere. With less than fifty scores that is at once.
+LEAD = 0.02
 _NOTHING: dict[int, float] = {}
 
 
@@ -95,7 +100,18 @@ class Learner:
         self._fits = 0
         self._parameters: Parameters | None = None
         self._block: BlockPrior | None = None
+        self._begun: _Begun | None = None
+        self._result: Result | None = None
+        self.begin: Begin = when_needed
         self.fit()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Who computes fits belongs to the process. The task is kept, and what comes of it is not.
+        return {**self.__dict__, "_result": None, "begin": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self.begin = when_needed
 
     @property
     def parameters(self) -> Parameters | None:
@@ -149,10 +165,21 @@ class Learner:
 
     def settle(self) -> bool:
         """Fit if it is time to; returns whether there is something new to believe."""
+        news = self._take_over()
         learning = self._prior.switches.serving or self._parameters is None
         if self._count < self._next_fit or not learning:
+            return news
+        task = self._task()
+        self._begun = _Begun(task, self._count + int(LEAD * self._count))
+        self._result = self.begin(task) if self._begun.due > self._count else None
+        return self._take_over() or news
+
+    def _take_over(self) -> bool:
+        """Believe the fit that was begun, if it is time to."""
+        if self._begun is None or self._count < self._begun.due:
             return False
-        self.fit()
+        result = self._result or self._begun.task.run
+        self._believe(result())
         return True
 
     def note(self, dataset: str, column: int, score: float) -> None:
@@ -189,23 +216,40 @@ class Learner:
         self.fit()
 
     def fit(self) -> None:
-        """Believe what all scores so far say."""
+        """Believe at once what all scores so far say."""
+        self._believe(self._task().run())
+
+    def _task(self) -> FitTask:
+        """A fit to what is known now, from what is believed now; it counts as the latest."""
         self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
         served = [
             Observed(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())))
             for scores in self._served.values()
         ]
         models = len(self._columns)
-        self._parameters = fit(
+        turn, self._fits = self._fits, self._fits + 1
+        return FitTask(
             self._history + served,
             models,
             _widened(self._prior.features, models),
             self._parameters,
             self._prior.switches,
-            self._fits,
+            turn,
         )
-        self._fits += 1
-        self._block = None
+
+    def _believe(self, parameters: Parameters | None) -> None:
+        models = len(self._columns)
+        if parameters is not None and len(parameters.mean) < models:  # some came meanwhile
+            parameters = extended(parameters, models)
+        self._parameters = parameters
+        self._begun = self._result = self._block = None
+
+
+class _Begun(NamedTuple):
+    """A fit under way, and how many scores there are when it is to be believed."""
+
+    task: FitTask
+    due: int
 
 
 def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
