@@ -17,6 +17,8 @@ from problems import flat_prior, small_scheduler
 
 from bentham.core import POLICIES, Arm, Event, Scheduler, state
 from bentham.core.decision import Reason
+from bentham.core.learning import prior as learned
+from bentham.core.learning.prior import LEAD
 from bentham.core.policies import HighestRate
 from bentham.core.policies.gp_ucb import GpUcb
 from bentham.core.posterior import Posterior
@@ -50,6 +52,7 @@ def restored(scheduler: Scheduler) -> Scheduler:
     before=st.integers(0, 80),
     after=st.integers(1, 60),
     renewals=st.sampled_from([1, RENEWALS]),
+    lead=st.sampled_from([LEAD, 0.5]),
 )
 @settings(max_examples=50)
 def test_goes_on_as_if_nothing_had_happened(
@@ -60,9 +63,11 @@ def test_goes_on_as_if_nothing_had_happened(
     before: int,
     after: int,
     renewals: int,
+    lead: float,
 ) -> None:
-    # With few datasets a rollout is over at once, unless it is made to take several events.
-    with mock.patch.object(state, "RENEWALS", renewals):
+    # With few datasets a rollout is over at once, unless it is made to take several events; with
+    # few scores a fit is believed at once, unless it is made to wait for more.
+    with mock.patch.object(state, "RENEWALS", renewals), mock.patch.object(learned, "LEAD", lead):
         check_going_on(seed, prior, costs, options, before, after)
 
 

@@ -220,11 +220,7 @@ class Scheduler:
             self._record(event)
 
     def fit_by(self, begin: Begin) -> None:
-        """Have fits computed by somebody else in the time until they are needed.
-
-        Decisions do not depend on it. A scheduler that was loaded from a snapshot is to be told
-        again.
-        """
+        """Have fits computed by somebody else until they are needed; decisions stay the same."""
         self._state.fit_by(begin)
 
     # -- what is known

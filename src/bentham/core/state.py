@@ -255,14 +255,8 @@ class State:
             self.cursor = study.order
         self.next_trial += 1
         self.devices[decision.device] = decision.trial
-        self.running[decision.trial] = Trial(
-            decision.trial,
-            decision.device,
-            study.dataset,
-            block,
-            column,
-            planned,
-        )
+        trial = Trial(decision.trial, decision.device, study.dataset, block, column, planned)
+        self.running[trial.number] = trial
         kind = self._kinds[decision.device]
         said = float(block.said[column])
         self._costs.start(decision.trial, study.dataset, decision.model, kind, event.time, said)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import BinaryIO
 
@@ -42,6 +43,7 @@ class FitProcess:
         self._courier: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._failures = 0
+        self._closing = False
 
     def begin(self, task: FitTask) -> Result:
         """Have a fit computed; the result is there when it is asked for, if that is not soon."""
@@ -57,10 +59,11 @@ class FitProcess:
     def close(self) -> None:
         """End the process."""
         if self._courier is not None:
+            self._closing = True
             self._jobs.put(None)
             self._kill()
             self._courier.join(PATIENCE)
-            self._courier = None
+            self._courier, self._closing = None, False
 
     def _carry(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -70,14 +73,16 @@ class FitProcess:
                     job.settle(_answer(process, job.task))
                     self._failures = 0
             except (OSError, EOFError, pickle.UnpicklingError) as error:
+                job.fail()
+                if self._closing:
+                    break
                 self._failures += 1
                 logger.warning("the process for fits failed; computed here", reason=repr(error))
-                self._kill()
-                job.fail()
-        self._kill()
+                self._discard()
+        self._discard()
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None:
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
             # What goes wrong there goes wrong here, too, when it is tried again, and is said then.
             self._process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=nowhere)
@@ -87,10 +92,15 @@ class FitProcess:
         return self._process
 
     def _kill(self) -> None:
-        process = self._process
+        if (process := self._process) is not None:
+            process.kill()
+
+    def _discard(self) -> None:
+        process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.wait()
+            with suppress(OSError), process:  # closes the pipes, and waits
+                pass
 
 
 class _Job:

@@ -23,8 +23,9 @@ from bentham.core.problem import LARGEST
 from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique_names
 from bentham.errors import InvalidPrior
 
-# The next fit comes when there are this many times the scores of the last.
-GROWTH = 1.05
+# The next fit comes when there are this many times the scores of the last; with MANY scores and
+# more, what a few percent of them teach is not worth telling every dataset.
+GROWTH, MANY, GROWTH_OF_MANY = 1.05, 1000, 1.1
 # A fit is believed when so much of the scores that it was made from has come in addition: time
 # enough to compute it elsewhere. With less than fifty scores that is at once.
 LEAD = 0.02
@@ -167,7 +168,8 @@ class Learner:
         """Fit if it is time to; returns whether there is something new to believe."""
         news = self._take_over()
         learning = self._prior.switches.serving or self._parameters is None
-        if self._count < self._next_fit or not learning:
+        due = self._count >= self._next_fit and self._begun is None
+        if not due or not learning:
             return news
         task = self._task()
         self._begun = _Begun(task, self._count + int(LEAD * self._count))
@@ -221,7 +223,8 @@ class Learner:
 
     def _task(self) -> FitTask:
         """A fit to what is known now, from what is believed now; it counts as the latest."""
-        self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
+        growth = GROWTH if self._count < MANY else GROWTH_OF_MANY
+        self._next_fit = max(self._count + 1, math.ceil(self._count * growth))
         served = [
             Observed(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())))
             for scores in self._served.values()
