@@ -40,7 +40,7 @@ from bentham.core.warm_start import WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
 # With every event, so many blocks more take what was learned last.
-RENEWALS = 64
+RENEWALS = 16
 
 
 class State:

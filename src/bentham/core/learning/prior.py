@@ -23,9 +23,8 @@ from bentham.core.problem import LARGEST
 from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique_names
 from bentham.errors import InvalidPrior
 
-# The next fit comes when there are this many times the scores of the last; with MANY scores and
-# more, what a few percent of them teach is not worth telling every dataset.
-GROWTH, MANY, GROWTH_OF_MANY = 1.05, 1000, 1.1
+# The next fit comes when there are this many times the scores of the last.
+GROWTH = 1.05
 # A fit is believed when so much of the scores that it was made from has come in addition: time
 # enough to compute it elsewhere. With less than fifty scores that is at once.
 LEAD = 0.02
@@ -223,8 +222,7 @@ class Learner:
 
     def _task(self) -> FitTask:
         """A fit to what is known now, from what is believed now; it counts as the latest."""
-        growth = GROWTH if self._count < MANY else GROWTH_OF_MANY
-        self._next_fit = max(self._count + 1, math.ceil(self._count * growth))
+        self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
         served = [
             Observed(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())))
             for scores in self._served.values()
