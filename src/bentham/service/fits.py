@@ -9,6 +9,7 @@ The process is started with the first fit worth it. It ends when its input does,
 service, however that ends.
 """
 
+import os
 import pickle
 import signal
 import subprocess
@@ -166,4 +167,6 @@ def compute(tasks: BinaryIO, answers: BinaryIO) -> None:
 if __name__ == "__main__":
     # Interrupts are for the service, which ends this in its own time.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Whoever waits for an answer comes first: there is time for a fit.
+    os.nice(10)
     compute(sys.stdin.buffer, sys.stdout.buffer)
