@@ -128,5 +128,36 @@ def test_decisions_do_not_depend_on_who_computes(seed: int, costs: str, steps: i
         history = History(seed, costs, [elsewhere, here])
         history.run(steps)
         history.agree()
-    counts = [s._state._learner._count for s in (elsewhere, here) if s._state._learner]
-    assert len(begun) > 0 or counts[0] < 4
+    assert elsewhere._state._learner is not None
+    assert begun or elsewhere._state._learner._count < 4
+
+
+def test_costs_are_fitted_elsewhere_too() -> None:
+    begun: list[FitTask] = []
+
+    def note(task: FitTask) -> Result:
+        begun.append(task)
+        return task.run
+
+    scheduler = Scheduler()
+    scheduler.fit_by(note)  # before anybody leaves a cost open
+    for study in range(12):
+        scheduler.add_study(f"s{study}", MODELS)
+    scheduler.add_device(0)
+    for turn in range(len(MODELS) * 12):
+        decision = scheduler.ask(0, time=2.0 * turn)
+        assert decision is not None
+        scheduler.tell(decision.trial, 0.1 * (turn % 7), time=2.0 * turn + 1.0 + turn % 3 / 3.0)
+    # Those of scores are warped, those of log costs never.
+    assert {task.switches.warp for task in begun} == {True, False}
+
+
+def test_a_block_that_believes_it_already_is_left_alone() -> None:
+    scheduler = Scheduler()
+    scheduler.add_study("s", MODELS)
+    scheduler.add_device(0)
+    scheduler.ask(0)
+    (block,) = scheduler._state.blocks()
+    posterior = block.posterior
+    block.adopt(block.prior)
+    assert block.posterior is posterior

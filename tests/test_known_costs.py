@@ -1,6 +1,7 @@
 """What is kept of known costs changes nothing but the time that it takes, to the bit."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,6 +79,18 @@ def test_as_if_it_were_empty(steps: list[tuple[str, str, int]], seed: int) -> No
         else:
             prior = priors[number]
             known.believe(prior)
+
+
+@pytest.mark.parametrize("now", [{0: 1.0, 1: 5.0, 2: 3.0}, {0: 1.0}, {1: 2.0, 0: 1.0}, {}])
+def test_what_is_no_longer_so_is_not_built_upon(now: Logs) -> None:
+    prior = prior_of(0)
+    known = KnownCosts()
+    known.believe(prior)
+    known.posterior(Asked("d", prior, {0: 1.0, 1: 2.0}))
+    (found,) = known.predictions([Asked("d", prior, now)])
+    (fresh,) = KnownCosts().predictions([Asked("d", prior, now)])
+    assert found.mean.tobytes() == fresh.mean.tobytes()
+    assert found.sigma.tobytes() == fresh.sigma.tobytes()
 
 
 def test_nothing_is_kept_of_a_prior_that_is_gone() -> None:

@@ -82,6 +82,9 @@ def test_what_is_needed_before_its_turn_is_computed_here(process: FitProcess) ->
     one, other = process.begin(task(1)), process.begin(task(2))
     assert_equal(other(), task(2).run())
     assert_equal(one(), task(1).run())
+    job = fits._Job(task(3), lambda: None)
+    assert_equal(job.result(), task(3).run())
+    assert not job.take_up()  # nobody else computes it any more
 
 
 def test_a_process_that_is_killed_is_replaced(process: FitProcess) -> None:
@@ -184,6 +187,9 @@ def test_a_service_has_its_fits_computed_elsewhere_and_decides_the_same() -> Non
     service = Service(lambda: MemoryLog(database))
     used: list[str] = []
     begin = service.engine._fits.begin
+    learner = service.pool.scheduler._state._learner
+    assert learner is not None
+    assert learner.begin == begin
 
     def noted(what: FitTask) -> Callable[[], Parameters | None]:
         result = begin(what)
