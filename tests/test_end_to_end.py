@@ -118,7 +118,8 @@ def test_signals(site: Site, signals: int) -> None:
 
 def test_a_server_that_is_killed_and_comes_back(site: Site) -> None:
     with site.client() as client:
-        study = client.create_study("slow", ["svm"], dataset="slow", tenant="other")
+        client.create_tenant("patient")
+        study = client.create_study("slow", ["svm"], dataset="slow", tenant="patient")
         kinds: list[str] = []
 
         def listen() -> None:
