@@ -103,6 +103,8 @@ def test_a_process_that_is_killed_is_replaced(process: FitProcess) -> None:
         "import sys; sys.exit(3)",
         "print('ready', flush=True)",
         "print('what?', flush=True); input()",
+        "print('ready'); print('Iten', flush=True); input()",
+        "print('ready'); print('cno.such\\nthing', flush=True); input()",
     ],
 )
 def test_a_process_that_is_of_no_use_is_given_up(program: str) -> None:
@@ -148,6 +150,8 @@ def test_it_ends_when_it_is_closed_and_says_nothing() -> None:
     assert child.poll() is not None
     assert logs == []
     process.close()
+    late = task()
+    assert process.begin(late) == late.run
 
 
 def test_it_does_not_outlive_the_service(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class FitProcess:
 
     def begin(self, task: FitTask) -> Result:
         """Have a fit computed; the result is there when it is asked for, if that is not soon."""
-        if self._failures >= MOST_FAILURES:
+        if self._closing or self._failures >= MOST_FAILURES:
             return task.run
         if self._courier is None:
             self._courier = threading.Thread(target=self._carry, name="bentham-fits", daemon=True)
@@ -58,13 +58,13 @@ class FitProcess:
         return job.result
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, for good."""
         if self._courier is not None:
             self._closing = True
             self._jobs.put(None)
             self._kill()
             self._courier.join(PATIENCE)
-            self._courier, self._closing = None, False
+            self._courier = None
 
     def _carry(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -73,7 +73,7 @@ class FitProcess:
                 if job.take_up():
                     job.settle(_answer(process, job.task))
                     self._failures = 0
-            except (OSError, EOFError, pickle.UnpicklingError) as error:
+            except Exception as error:  # what is no pickle may raise anything
                 job.fail()
                 if self._closing:
                     break
