@@ -138,7 +138,7 @@ def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
                 tenant.name,
                 asked.name,
                 dataset,
-                asked.metric,
+                asked.metric or "score",
                 models,
                 asked.weight,
                 asked.floor,

@@ -1,6 +1,7 @@
 """What goes over the wire: bodies of requests and answers, shared by the server and the client."""
 
 from bentham.wire.base import Name, Problem, Slug
+from bentham.wire.datasets import Column, Dataset, Inspection
 from bentham.wire.decisions import Change, Decision, Gain, RunnerUp
 from bentham.wire.devices import (
     Complete,
@@ -15,6 +16,8 @@ from bentham.wire.devices import (
     Trial,
 )
 from bentham.wire.overview import (
+    CostCalibration,
+    Costs,
     DeviceCounts,
     HistoryImported,
     LogRecord,
@@ -25,6 +28,7 @@ from bentham.wire.overview import (
 )
 from bentham.wire.studies import (
     Candidate,
+    Improvement,
     Incumbent,
     StopRules,
     Study,
@@ -40,12 +44,28 @@ from bentham.wire.tenants import (
     Token,
     TokenCreate,
 )
+from bentham.wire.training import (
+    Algorithm,
+    DataAsked,
+    Description,
+    Metric,
+    Split,
+    SplitAsked,
+    Training,
+)
 
 __all__ = [
+    "Algorithm",
     "Candidate",
     "Change",
+    "Column",
     "Complete",
+    "CostCalibration",
+    "Costs",
+    "DataAsked",
+    "Dataset",
     "Decision",
+    "Description",
     "Device",
     "DeviceCounts",
     "DeviceCreate",
@@ -53,12 +73,15 @@ __all__ = [
     "Gain",
     "Heartbeat",
     "HistoryImported",
+    "Improvement",
     "Incumbent",
+    "Inspection",
     "IssuedToken",
     "Lease",
     "LeaseRequest",
     "Limits",
     "LogRecord",
+    "Metric",
     "Name",
     "Overview",
     "Problem",
@@ -67,6 +90,8 @@ __all__ = [
     "Renewal",
     "RunnerUp",
     "Slug",
+    "Split",
+    "SplitAsked",
     "StopRules",
     "Study",
     "StudyCreate",
@@ -77,6 +102,7 @@ __all__ = [
     "Throughput",
     "Token",
     "TokenCreate",
+    "Training",
     "Trial",
     "TrialCounts",
 ]

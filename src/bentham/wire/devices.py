@@ -4,9 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from bentham.wire.base import Answered, Asked, Number, Prose, Slug, Text
+from bentham.wire.base import Answered, Asked, Name, Number, Prose, Slug, Text
+from bentham.wire.training import Setting, Training
 
 LONGEST_WAIT = 30.0
+MOST_METRICS, MOST_SCORES = 50, 200
 TrialState = Literal["running", "complete", "failed", "lost"]
 
 
@@ -40,7 +42,11 @@ class LeaseRequest(Asked):
 
 
 class Lease(Answered):
-    """A trial to run. Renew it by heartbeats; every report names the `fence`."""
+    """A trial to run. Renew it by heartbeats; every report names the `fence`.
+
+    A study over data says by `training` what to train on; `algorithm` and `configuration` are what
+    the model's name stands for, where the operator's catalogue made it.
+    """
 
     trial: str
     fence: int
@@ -55,6 +61,9 @@ class Lease(Answered):
     attempt: int
     lease_seconds: float
     heartbeat_seconds: float
+    algorithm: str = ""
+    configuration: dict[str, Setting] = {}
+    training: Training | None = None
 
 
 class _Fenced(Asked):
@@ -62,9 +71,14 @@ class _Fenced(Asked):
 
 
 class Heartbeat(_Fenced):
-    """The trial still runs."""
+    """The trial still runs: how far it is, from 0 to 1, and its scores on the way, all so far."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"fence": 17}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"fence": 17, "progress": 0.4, "scores": [0.91, 0.93]}]}
+    )
+
+    progress: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    scores: Annotated[list[Number], Field(max_length=MOST_SCORES)] = []
 
 
 class Renewal(Answered):
@@ -76,11 +90,16 @@ class Renewal(Answered):
 
 
 class Complete(_Fenced):
-    """The trial ended with a score; larger is better."""
+    """The trial ended with a score; larger is better.
+
+    `metrics` are other figures of it, `scores` those on the way.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"fence": 17, "score": 0.93}]})
 
     score: Number
+    metrics: Annotated[dict[Name, Number], Field(max_length=MOST_METRICS)] = {}
+    scores: Annotated[list[Number], Field(max_length=MOST_SCORES)] = []
 
 
 class Fail(_Fenced):
@@ -101,7 +120,11 @@ class Release(_Fenced):
 
 
 class Trial(Answered):
-    """One run of an arm on a device. `cost` is what it was expected to take."""
+    """One run of an arm on a device. `cost` is what it was expected to take.
+
+    `progress` and `scores` tell how far it is, and what it scored on the way; `metrics` are other
+    figures that it ended with.
+    """
 
     id: str
     tenant: str
@@ -117,3 +140,6 @@ class Trial(Answered):
     ended: float | None
     score: float | None
     reason: str
+    progress: float | None = None
+    scores: list[float] = []
+    metrics: dict[str, float] = {}

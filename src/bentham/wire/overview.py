@@ -63,6 +63,35 @@ class Overview(Answered):
     leases_lost: int
 
 
+class CostCalibration(Answered):
+    """How well costs were predicted: of trials that ended with a score, real by predicted time.
+
+    `median` is the ratio that half of them stay below, `within_half` and `within_double` the
+    shares that were right to a factor of 1.5 and of 2.
+    """
+
+    group: str
+    trials: int
+    median: float
+    low: float  # a tenth of the ratios are below
+    high: float  # a tenth of the ratios are above
+    within_half: float
+    within_double: float
+
+
+class Costs(Answered):
+    """The cost model at work, over the latest trials: all, by kind of device, by algorithm.
+
+    `learning` says how it gets better: the same over the first trials, the next ones, and so on.
+    """
+
+    trials: int
+    all: CostCalibration | None
+    kinds: list[CostCalibration]
+    algorithms: list[CostCalibration]
+    learning: list[CostCalibration]
+
+
 class LogRecord(Answered):
     """One line of the event log: who did what, when."""
 

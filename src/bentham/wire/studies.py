@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from bentham.wire.base import Answered, Asked, Cost, Count, Name, Number, Slug, Text, Weight
+from bentham.wire.training import DataAsked, Setting, Training
 
 MOST_MODELS = 500
+DEFAULT_CANDIDATES = 40
 StudyState = Literal["open", "paused", "closed"]
 CandidateState = Literal["untried", "running", "observed", "failed"]
 
@@ -39,9 +41,11 @@ def _mapping(models: Any) -> Any:
 class StudyCreate(Asked):
     """A new study. An admin says for which tenant; a tenant's own token says it already.
 
-    `models` lists the candidates, or maps each to its expected device time (null: to be learned).
-    Studies of one tenant over the same `dataset` share its arms: one trial serves both. Scores
-    are better when larger.
+    What to choose among is either listed one by one in `models`, which may map each to its expected
+    device time (null: to be learned); or drawn from the operator's catalogue: so many `candidates`
+    of these `algorithms`, or of all that suit the `data`, their defaults first. Studies of one
+    tenant over the same data, target, metric and split, or the same `dataset` by name, share their
+    arms: one trial serves both. Scores are better when larger.
     """
 
     model_config = ConfigDict(
@@ -53,7 +57,13 @@ class StudyCreate(Asked):
                     "metric": "accuracy",
                     "models": {"svm": 30.0, "forest": 120.0, "boosting": None},
                     "stop": {"trials": 40},
-                }
+                },
+                {
+                    "name": "churn",
+                    "data": {"dataset": "churn.csv", "target": "left"},
+                    "metric": "roc-auc",
+                    "candidates": 40,
+                },
             ]
         }
     )
@@ -61,11 +71,14 @@ class StudyCreate(Asked):
     name: Name
     models: Annotated[
         dict[Name, Cost | None],
-        Field(min_length=1, max_length=MOST_MODELS),
+        Field(max_length=MOST_MODELS),
         BeforeValidator(_mapping, json_schema_input_type=dict[Name, Cost | None] | list[Name]),
-    ]
+    ] = {}
+    algorithms: Annotated[list[Name], Field(max_length=MOST_MODELS)] = []
+    candidates: Annotated[int, Field(ge=1, le=MOST_MODELS)] | None = None
+    data: DataAsked | None = None
     dataset: Text = ""
-    metric: Name = "score"
+    metric: Name | None = None
     weight: Weight = 1.0
     floor: Number = 0.0
     rows: Count | None = None
@@ -73,12 +86,33 @@ class StudyCreate(Asked):
     stop: StopRules = StopRules()
     tenant: Slug | None = None
 
+    @model_validator(mode="after")
+    def _choice(self) -> "StudyCreate":
+        drawn = self.data is not None or self.algorithms
+        if bool(self.models) == bool(drawn):
+            raise ValueError(
+                "say what to choose among: models one by one, or data or algorithms to draw from; "
+                "one of the two"
+            )
+        if self.models and self.candidates is not None:
+            raise ValueError("candidates are drawn from algorithms; leave it out, or leave models")
+        if self.data is not None and (self.dataset or self.rows or self.columns):
+            raise ValueError("data says it all: leave out dataset, rows and columns")
+        return self
+
 
 class Incumbent(Answered):
-    """A study's best score so far."""
+    """A study's best score so far, the trial that brought it and what its model stands for.
+
+    A score that another study's trial brought has the id of that trial, too.
+    """
 
     model: str
     score: float
+    trial: str = ""
+    algorithm: str = ""
+    configuration: dict[str, Setting] = {}
+    metrics: dict[str, float] = {}
 
 
 class TrialCounts(Answered):
@@ -91,7 +125,7 @@ class TrialCounts(Answered):
 
 
 class Study(Answered):
-    """A study, and how far it is."""
+    """A study, and how far it is. `training` is what it is over, left out in lists of studies."""
 
     id: str
     tenant: str
@@ -111,6 +145,25 @@ class Study(Answered):
     trials: TrialCounts
     device_seconds: float
     incumbent: Incumbent | None
+    data: str = ""  # the dataset's name, where it has one of its own
+    training: Training | None = None
+
+
+class Improvement(Answered):
+    """A line of a study's learning record: a trial that brought a score, and the best by then.
+
+    `seconds` are since the study began, `device_seconds` what its trials had used by then.
+    """
+
+    trial: str
+    model: str
+    time: float
+    seconds: float
+    device_seconds: float
+    cost: float
+    duration: float
+    score: float
+    best: float
 
 
 class Candidate(Answered):
@@ -128,3 +181,5 @@ class Candidate(Answered):
     cost: float | None
     expected_improvement: float | None
     rate: float | None
+    algorithm: str = ""
+    configuration: dict[str, Setting] = {}
