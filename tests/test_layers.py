@@ -17,6 +17,7 @@ ALLOWED = {
     "tables": {"core", "errors"},
     "wire": set(),
     "client": {"wire", "errors"},
+    "training": {"wire", "errors"},
     "executors": {"wire", "tables", "errors"},
     "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},

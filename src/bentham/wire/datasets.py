@@ -55,6 +55,7 @@ class Dataset(Answered):
     name: str
     hash: str
     format: Format
+    delimiter: str  # between the values of a line of CSV
     bytes: int
     rows: int
     columns: list[Column]
@@ -66,6 +67,7 @@ class Inspection(Answered):
     """What was found in a file before it became a dataset; `refusal` says why it cannot be one."""
 
     refusal: str = ""
+    delimiter: str = ","
     rows: int = 0
     columns: list[Column] = []
     notes: list[str] = []

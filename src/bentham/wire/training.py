@@ -60,6 +60,7 @@ class Training(Answered):
     name: str
     hash: str
     format: Format
+    delimiter: str
     bytes: int
     target: str
     task: Task
