@@ -9,6 +9,7 @@ from bentham.service.pool import Pool
 from bentham.service.refusals import Conflicting
 from bentham.service.views import (
     View,
+    dataset_view,
     device_view,
     lease_view,
     study_view,
@@ -31,11 +32,16 @@ def answer(
         what = "trial" if subject in pool.trials else "study"
     if kind == "trial-leased":
         terms = leases.terms
-        return lease_view(pool.trials[subject], terms.lease_seconds, terms.heartbeat_seconds)
+        return lease_view(pool, pool.trials[subject], terms.lease_seconds, terms.heartbeat_seconds)
     if what == "trial":
-        return trial_view(pool.trials[subject])
+        return trial_view(pool.trials[subject], leases)
     if what == "study":
-        return study_view(pool.studies[subject])
+        return study_view(pool, pool.studies[subject])
+    if what == "dataset":
+        dataset = pool.datasets.get(subject)
+        if dataset is None:
+            raise Conflicting(f"dataset {subject!r} was dropped; upload it again")
+        return dataset_view(dataset)
     if what == "tenant":
         return tenant_view(pool.tenants[subject], now)
     if kind == "history-imported":

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from bentham import wire
 from bentham.errors import InvalidTable
 from bentham.service import events as happened
-from bentham.service.entities import Device, Study, Tenant
-from bentham.service.pool import Pool, dataset_key
+from bentham.service.entities import Device
+from bentham.service.pool import Pool
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.scope import Caller, Scope
 from bentham.service.tokens import hash_of
@@ -21,11 +21,9 @@ Events = list[happened.Event]
 # Reads the pool at a time, and says what is to happen; nothing if there is nothing to do.
 Command = Callable[[Pool, float], Events]
 
-MOST_TENANTS, MOST_TOKENS, MOST_STUDIES = 100_000, 1_000_000, 1_000_000
-# What is believed of models is a matrix over all of them: it must not grow without end, nor may
-# one tenant use up what there is.
-MOST_MODELS, MOST_MODELS_OF_TENANT = 2000, 500
-MOST_STUDIES_OF_TENANT, MOST_STUDIES_OF_DATASET, MOST_ARMS_OF_TENANT = 20_000, 100, 500_000
+MOST_TENANTS, MOST_TOKENS = 100_000, 1_000_000
+# What is believed of models is a matrix over all of them: it must not grow without end.
+MOST_MODELS = 2000
 
 
 def new_id(letter: str) -> str:
@@ -111,128 +109,6 @@ def revoke_token(caller: Caller, name: str) -> Command:
         return [*gone, happened.TokenRevoked(token.id)]
 
     return command
-
-
-# -- studies
-
-
-def create_study(caller: Caller, asked: wire.StudyCreate) -> Command:
-    """A new study of the caller's tenant, or of the one that an admin names."""
-
-    def command(pool: Pool, now: float) -> Events:
-        tenant = _tenant_for(pool, caller, asked.tenant)
-        if asked.name in tenant.studies:
-            raise Conflicting(f"there is a study {asked.name!r} already; pick another name")
-        if len(tenant.studies) >= MOST_STUDIES_OF_TENANT or len(pool.studies) >= MOST_STUDIES:
-            raise Conflicting("there are as many studies as are possible; ask the operator")
-        models = dict(asked.models)
-        _refuse_too_many(pool, tenant, models)
-        deadline = asked.stop.deadline
-        if deadline is not None and deadline <= now:
-            raise Invalid("the deadline has passed; name a later one, or none")
-        dataset = asked.dataset or asked.name
-        _refuse_other_costs(pool, tenant, dataset, models)
-        return [
-            happened.StudyCreated(
-                new_id("s"),
-                tenant.name,
-                asked.name,
-                dataset,
-                asked.metric or "score",
-                models,
-                asked.weight,
-                asked.floor,
-                asked.rows,
-                asked.columns,
-                asked.stop.model_dump(exclude_none=True),
-            )
-        ]
-
-    return command
-
-
-def _tenant_for(pool: Pool, caller: Caller, named: str | None) -> Tenant:
-    if caller.role == "tenant":
-        if named not in (None, caller.tenant):
-            raise Missing(f"there is no tenant {named!r}")
-        return Scope(pool, caller).tenant(caller.tenant or "")
-    if named is None:
-        raise Invalid("say for which tenant the study is, by the field tenant")
-    return Scope(pool, caller).tenant(named)
-
-
-def _refuse_too_many(pool: Pool, tenant: Tenant, models: dict[str, float | None]) -> None:
-    own = len(tenant.models.keys() | models.keys())
-    if own > MOST_MODELS_OF_TENANT:
-        raise Conflicting(
-            f"your studies would list {own:,} models in all, more than {MOST_MODELS_OF_TENANT}; "
-            "use models again that other studies list"
-        )
-    if len(pool.models.keys() | models.keys()) > MOST_MODELS:
-        raise Conflicting("no models can be added; use known ones, or ask the operator")
-    if tenant.arms + len(models) > MOST_ARMS_OF_TENANT:
-        raise Conflicting(
-            f"your studies would list {tenant.arms + len(models):,} models one by one, more than "
-            f"{MOST_ARMS_OF_TENANT:,}; close some first"
-        )
-
-
-def _refuse_other_costs(
-    pool: Pool, tenant: Tenant, dataset: str, models: dict[str, float | None]
-) -> None:
-    """One arm has one cost, also among studies that may be resumed."""
-    shared = pool.datasets.get(dataset_key(tenant.name, dataset))
-    if shared is not None and len(shared.studies) >= MOST_STUDIES_OF_DATASET:
-        raise Conflicting(
-            f"{MOST_STUDIES_OF_DATASET} studies are over dataset {dataset!r}, the most that are "
-            "possible; name the dataset anew for more"
-        )
-    for other in shared.studies if shared else ():
-        for model, cost in models.items() if other.state != "closed" else ():
-            said = other.models.get(model)
-            if cost is not None and said is not None and said != cost:
-                raise Invalid(
-                    f"study {other.name!r} says that model {model!r} costs {said:g} on dataset "
-                    f"{dataset!r}, and this one {cost:g}; one arm has one cost: make them agree"
-                )
-
-
-def pause_study(caller: Caller, name: str) -> Command:
-    """No new trials until it is resumed."""
-
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        study = _not_closed(Scope(pool, caller).study(name))
-        return [] if study.state == "paused" else [happened.StudyPaused(study.id)]
-
-    return command
-
-
-def resume_study(caller: Caller, name: str) -> Command:
-    """A paused study goes on."""
-
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        study = _not_closed(Scope(pool, caller).study(name))
-        return [] if study.state == "open" else [happened.StudyResumed(study.id)]
-
-    return command
-
-
-def close_study(caller: Caller, name: str) -> Command:
-    """A study is over, for good."""
-
-    def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        study = Scope(pool, caller).study(name)
-        if study.state == "closed":
-            return []
-        return [happened.StudyClosed(study.id, "closed by request")]
-
-    return command
-
-
-def _not_closed(study: Study) -> Study:
-    if study.state == "closed":
-        raise Conflicting(f"the study is closed ({study.reason}); create another one")
-    return study
 
 
 # -- history

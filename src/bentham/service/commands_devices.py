@@ -80,7 +80,8 @@ def complete_trial(caller: Caller, name: str, asked: wire.Complete) -> Command:
         same = trial.number == asked.fence and trial.score == asked.score
         if same and trial.state == "complete":
             return []
-        return [happened.TrialCompleted(held(pool, caller, name, asked.fence).id, asked.score)]
+        trial = held(pool, caller, name, asked.fence)
+        return [happened.TrialCompleted(trial.id, asked.score, asked.metrics, asked.scores)]
 
     return command
 

@@ -1,9 +1,12 @@
-"""Tenants, tokens, studies, devices and trials, as the pool keeps them in memory."""
+"""Tenants, tokens, datasets, studies, devices and trials, as the pool keeps them in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from bentham.core.problem import ModelDescription
+
 DAY = 86_400.0
+_NOTHING: Mapping[str, float] = {}
 
 
 @dataclass(slots=True)
@@ -22,6 +25,8 @@ class Tenant:
     arms: int = 0  # that studies which are not closed list
     trials: list["Trial"] = field(default_factory=list)
     leases_lost: int = 0  # not those that were given back
+    datasets: dict[str, "Dataset"] = field(default_factory=dict)  # by id
+    trained_columns: int = 0  # of the data that its studies are over
     _day: float = 0.0  # the day that the next counts
     _day_seconds: float = 0.0
 
@@ -77,12 +82,46 @@ class Tried:
     state: str = "untried"
     score: float | None = None
     losses: int = 0  # attempts that brought nothing
+    trial: str = ""  # that brought the score
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A table of data that studies may be over; `columns` is JSON, since there may be many."""
+
+    id: str
+    tenant: str
+    name: str
+    hash: str
+    format: str
+    delimiter: str
+    bytes: int
+    rows: int
+    width: int
+    columns: str
+    notes: tuple[str, ...]
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a model's name stands for; `kin` is what the core makes of it."""
+
+    algorithm: str
+    configuration: Mapping[str, bool | int | float | str | None]
+    kin: ModelDescription
 
 
 @dataclass(slots=True)
-class Dataset:
-    """What the studies over one dataset share."""
+class Arms:
+    """What the studies over one dataset share: all that a score depends on is the same.
 
+    `training` is that in JSON, empty where a dataset is nothing but a name.
+    """
+
+    training: str = ""
+    data: str = ""  # what the dataset is called
+    hash: str = ""  # of its content
     studies: list["Study"] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
     changes: int = 0  # how often something became known of it
@@ -109,7 +148,8 @@ class Study:
     columns: int | None
     stop: dict[str, float | None]
     created: float
-    shared: Dataset
+    shared: Arms
+    drawn: bool = False  # whether its models came from the catalogue
     state: str = "open"
     reason: str = ""
     served: bool = False  # whether the scheduler knows it
@@ -170,3 +210,5 @@ class Trial:
     reason: str = ""
     released: bool = False
     key: str = ""  # of the request that leased it
+    metrics: Mapping[str, float] = _NOTHING
+    scores: tuple[float, ...] = ()

@@ -79,6 +79,37 @@ class TokenRevoked:
 
 
 @dataclass(frozen=True, slots=True)
+class DatasetAdded:
+    """A table of data; its content is kept by its hash. Without a tenant it is for everybody."""
+
+    id: str
+    tenant: str
+    name: str
+    hash: str
+    format: str
+    delimiter: str
+    bytes: int
+    rows: int
+    columns: list[dict[str, Any]]
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDropped:
+    """A dataset can be named no longer; studies over it keep what they found out."""
+
+    id: str
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsDescribed:
+    """What names of models stand for: drawn from the operator's catalogue, and kept for good."""
+
+    models: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class StudyCreated:
     """A tenant wants the best model for its data."""
 
@@ -93,6 +124,8 @@ class StudyCreated:
     rows: int | None
     columns: int | None
     stop: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)  # what it is over, if it has data
+    drawn: bool = False  # whether its models came from the catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +179,12 @@ class TrialLeased:
 
 @dataclass(frozen=True, slots=True)
 class TrialCompleted:
-    """A trial ended with a score."""
+    """A trial ended with a score; `metrics` are other figures, `scores` those on the way."""
 
     id: str
     score: float
+    metrics: dict[str, float] = field(default_factory=dict)
+    scores: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +226,9 @@ Event = (
     | TenantChanged
     | TokenIssued
     | TokenRevoked
+    | DatasetAdded
+    | DatasetDropped
+    | ModelsDescribed
     | StudyCreated
     | StudyPaused
     | StudyResumed
@@ -213,6 +251,9 @@ KINDS: dict[str, Callable[..., Event]] = {
     "tenant-changed": TenantChanged,
     "token-issued": TokenIssued,
     "token-revoked": TokenRevoked,
+    "dataset-added": DatasetAdded,
+    "dataset-dropped": DatasetDropped,
+    "models-described": ModelsDescribed,
     "study-created": StudyCreated,
     "study-paused": StudyPaused,
     "study-resumed": StudyResumed,
@@ -231,6 +272,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     kind: tuple(each.name for each in dataclasses.fields(kind)) for kind in get_args(Event)
 }
 VERSION = 1
+# Left out where there is nothing to say, so that most bodies stay as short as ever.
+_OPTIONAL = frozenset({"training", "drawn", "metrics", "scores"})
 # (kind, version) -> what makes a body of that version one of the next.
 _UPGRADES: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
@@ -242,7 +285,11 @@ def kind_of(event: Event) -> str:
 
 def encode(event: Event) -> str:
     """The event's body as JSON, in ASCII; floats survive exactly."""
-    body = {name: getattr(event, name) for name in _FIELDS[type(event)]}
+    body = {
+        name: value
+        for name in _FIELDS[type(event)]
+        if (value := getattr(event, name)) or name not in _OPTIONAL
+    }
     if isinstance(event, TrialLeased):
         body["decision"] = decision_to_dict(event.decision)
     return json.dumps(body, allow_nan=False, separators=(",", ":"))

@@ -25,6 +25,7 @@ class Leases:
         self._deadlines: dict[str, float] = {}
         self._queue: list[tuple[float, str]] = []  # deadlines, some of them renewed since
         self._seen: dict[str, tuple[float, float]] = {}  # of devices: instant, time of day
+        self._progress: dict[str, tuple[float | None, tuple[float, ...]]] = {}
 
     def grant(self, trial: str, instant: float) -> None:
         """A trial has a whole lease from now on."""
@@ -36,6 +37,15 @@ class Leases:
     def end(self, trial: str) -> None:
         """A trial needs no lease any more."""
         self._deadlines.pop(trial, None)
+        self._progress.pop(trial, None)
+
+    def tell(self, trial: str, progress: float | None, scores: tuple[float, ...]) -> None:
+        """A trial that runs is so far, and scored so much on the way."""
+        self._progress[trial] = progress, scores
+
+    def progress(self, trial: str) -> tuple[float | None, tuple[float, ...]]:
+        """How far a trial that runs is, as far as it said."""
+        return self._progress.get(trial, (None, ()))
 
     def expired(self, instant: float) -> list[str]:
         """The trials whose leases have run out, in the order in which they did."""
@@ -49,6 +59,7 @@ class Leases:
                 heapq.heappush(self._queue, (deadline, trial))
             else:
                 del self._deadlines[trial]
+                self._progress.pop(trial, None)
                 found.append(trial)
         return found
 

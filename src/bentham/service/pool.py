@@ -7,15 +7,27 @@ Time enters with the events only. Studies go by their ids to the scheduler, and 
 tenant and name: tenants that happen to name a dataset alike share nothing.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from bentham.core import DEFAULT_ATTEMPTS, LearnedPrior, Scheduler, prior_from
 from bentham.core import events as core
+from bentham.core.problem import ModelDescription
 from bentham.core.problem import Study as Spec
 from bentham.errors import InvalidRecording
 from bentham.service import events as happened
-from bentham.service.entities import Dataset, Device, Study, Tenant, Token, Trial, Tried
+from bentham.service.entities import (
+    Arms,
+    Dataset,
+    Description,
+    Device,
+    Study,
+    Tenant,
+    Token,
+    Trial,
+    Tried,
+)
 from bentham.service.keys import Keys
 from bentham.service.throughput import Throughput
 
@@ -42,7 +54,9 @@ class Pool:
         self.trials: dict[str, Trial] = {}  # in the order of their numbers
         self.running: dict[str, Trial] = {}
         self.trials_of: dict[str, list[Trial]] = {}  # by the token whose devices ran them
-        self.datasets: dict[str, Dataset] = {}
+        self.datasets: dict[str, Dataset] = {}  # by id
+        self.arms: dict[str, Arms] = {}  # of studies, by `dataset_key`
+        self.descriptions: dict[str, Description] = {}  # what models stand for
         self.history: list[Mapping[str, Mapping[str, tuple[float, float | None]]]] = []
         self.keys = Keys()
         self.throughput = Throughput()
@@ -92,7 +106,9 @@ class Pool:
         """The tenant whom the event concerns, empty if it is the operator's own affair."""
         if isinstance(event, happened.TenantCreated | happened.TenantChanged):
             return event.name
-        if isinstance(event, happened.StudyCreated):
+        if isinstance(
+            event, happened.StudyCreated | happened.DatasetAdded | happened.DatasetDropped
+        ):
             return event.tenant
         if isinstance(event, happened.TrialLeased):
             return self.studies[event.decision.study].tenant.name
@@ -161,21 +177,48 @@ class Pool:
         )
         self.keys.forget(event.id)
 
+    # -- datasets and models
+
+    def _dataset_added(self, time: float, event: happened.DatasetAdded) -> None:
+        made = Dataset(
+            event.id, event.tenant, event.name, event.hash, event.format, event.delimiter,
+            event.bytes, event.rows, len(event.columns), _json(event.columns), tuple(event.notes),
+            time,
+        )  # fmt: skip
+        self.datasets[made.id] = made
+        if made.tenant:
+            self.tenants[made.tenant].datasets[made.id] = made
+
+    def _dataset_dropped(self, time: float, event: happened.DatasetDropped) -> None:  # noqa: ARG002
+        del self.datasets[event.id]
+        if event.tenant:
+            del self.tenants[event.tenant].datasets[event.id]
+
+    def _models_described(self, time: float, event: happened.ModelsDescribed) -> None:  # noqa: ARG002
+        for name, said in event.models.items():
+            kin = ModelDescription(said["family"], said["features"])
+            self.descriptions[name] = Description(said["algorithm"], said["configuration"], kin)
+
     # -- studies
 
     def _study_created(self, time: float, event: happened.StudyCreated) -> None:
         tenant = self.tenants[event.tenant]
         key = dataset_key(event.tenant, event.dataset)
-        shared = self.datasets.get(key, Dataset())
+        shared = self.arms.get(key)
+        if shared is None:
+            said = event.training
+            shared = Arms(_json(said), said.get("name", ""), said.get("hash", ""))
+            tenant.trained_columns += len(said.get("columns", ()))
         study = Study(
             event.id, tenant, event.name, event.dataset, event.metric, event.models, event.weight,
             event.floor, event.rows, event.columns, event.stop, time, shared,
+            event.drawn,
         )  # fmt: skip
         for model, tried in shared.tried.items():
             if tried.score is not None:
                 study.credit(model, tried.score)
         self._serve(time, study)
-        self.datasets[key] = shared
+        self.arms[key] = shared
         tenant.arms += len(event.models)
         tenant.models.update(dict.fromkeys(event.models))
         self.models.update(dict.fromkeys(event.models))
@@ -217,6 +260,9 @@ class Pool:
                 study.rows,
                 study.columns,
                 study.tenant.name,
+                {model: self.descriptions[model].kin for model in study.models}
+                if study.drawn
+                else {},
             )
             self.scheduler.apply(core.StudyAdded(time, spec))
         else:
@@ -260,8 +306,12 @@ class Pool:
         self.scheduler.apply(core.TrialCompleted(time, trial.number, event.score))
         self._end(time, trial, "complete", "observed")
         trial.score = event.score
+        if event.metrics:
+            trial.metrics = event.metrics
+        trial.scores = tuple(event.scores)
         shared = trial.study.shared
-        shared.tried[trial.model].score = event.score
+        tried = shared.tried[trial.model]
+        tried.score, tried.trial = event.score, trial.id
         for study in shared.studies:
             if study.state != "closed" or study is trial.study:
                 study.credit(trial.model, event.score)
@@ -321,6 +371,9 @@ class Pool:
         happened.TenantChanged: _tenant_changed,
         happened.TokenIssued: _token_issued,
         happened.TokenRevoked: _token_revoked,
+        happened.DatasetAdded: _dataset_added,
+        happened.DatasetDropped: _dataset_dropped,
+        happened.ModelsDescribed: _models_described,
         happened.StudyCreated: _study_created,
         happened.StudyPaused: _study_paused,
         happened.StudyResumed: _study_resumed,
@@ -333,3 +386,7 @@ class Pool:
         happened.TrialLost: _trial_lost,
         happened.TrialReleased: _trial_released,
     }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":")) if value else ""

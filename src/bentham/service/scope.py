@@ -6,14 +6,14 @@ cannot be seen is missing, in the same words as what never was.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
-from bentham.service.entities import Device, Study, Tenant, Token, Trial
+from bentham.service.entities import Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.pool import Pool
 from bentham.service.refusals import Forbidden, Invalid, Missing
 
-Thing = TypeVar("Thing", Study, Trial)
+Thing = TypeVar("Thing", Dataset, Study, Trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,13 @@ class Scope:
             raise Missing(f"there is no study {name!r}")
         return study
 
+    def dataset(self, name: str) -> Dataset:
+        """A dataset by its id; those without a tenant are everybody's."""
+        dataset = self._pool.datasets.get(name)
+        if dataset is None or not (self._owns(dataset.tenant) or not dataset.tenant):
+            raise Missing(f"there is no dataset {name!r}")
+        return dataset
+
     def device(self, name: str) -> Device:
         """A device by its name."""
         device = self._pool.devices.get(name)
@@ -95,6 +102,15 @@ class Scope:
             for device in self._pool.devices.values()
             if self.everything or device.token == self._caller.token
         ]
+
+    def datasets(self) -> Iterator[Dataset]:
+        """Datasets, the newest first: one's own and everybody's."""
+        if self.everything:
+            return reversed(self._pool.datasets.values())
+        tenant = self._pool.tenants.get(self._caller.tenant or "")
+        own = reversed(tenant.datasets.values()) if tenant else iter(())
+        shared = (each for each in reversed(self._pool.datasets.values()) if not each.tenant)
+        return chain(own, shared)
 
     def studies(self, state: str | None = None) -> Iterator[Study]:
         """Studies, the newest first."""

@@ -1,10 +1,13 @@
 """What is shown of things: plain data in the shapes that `wire` describes."""
 
+import json
+from math import inf
 from typing import Any
 
 from bentham.core.decision import RunnerUp
-from bentham.service.entities import Device, Study, Tenant, Token, Trial
+from bentham.service.entities import Arms, Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.events import TrialLeased
+from bentham.service.leases import Leases
 from bentham.service.pool import Pool
 from bentham.service.scope import Scope
 
@@ -50,9 +53,8 @@ def token_view(token: Token) -> View:
     }
 
 
-def study_view(study: Study) -> View:
-    """A study, and how far it is."""
-    best = study.best
+def study_view(pool: Pool, study: Study, whole: bool = True) -> View:
+    """A study, and how far it is; on the whole with what it is over."""
     return {
         "id": study.id,
         "tenant": study.tenant.name,
@@ -71,8 +73,90 @@ def study_view(study: Study) -> View:
         "untried": sum(state == "untried" for state in study.states()),
         "trials": dict(study.counts),
         "device_seconds": study.device_seconds,
-        "incumbent": None if best is None else {"model": best[0], "score": best[1]},
+        "incumbent": _incumbent_view(pool, study),
+        "data": study.shared.data,
+        "training": training_view(study.shared) if whole else None,
     }
+
+
+def _incumbent_view(pool: Pool, study: Study) -> View | None:
+    if study.best is None:
+        return None
+    model, score = study.best
+    trial = pool.trials.get(study.shared.tried[model].trial)
+    return {
+        "model": model,
+        "score": score,
+        "trial": "" if trial is None else trial.id,
+        "metrics": {} if trial is None else dict(trial.metrics),
+        **model_view(pool, study, model),
+    }
+
+
+def model_view(pool: Pool, study: Study, model: str) -> View:
+    """What a model of the catalogue stands for; of a model that the tenant named, nothing."""
+    said = pool.descriptions.get(model) if study.drawn else None
+    if said is None:
+        return {"algorithm": "", "configuration": {}}
+    return {"algorithm": said.algorithm, "configuration": dict(said.configuration)}
+
+
+def record_view(study: Study) -> list[View]:
+    """A study's learning record: its scores in the order in which they came, and the best by then.
+
+    Scores of trials that other studies over the same data had run are among them.
+    """
+    lines: list[View] = []
+    trials = [
+        trial
+        for other in study.shared.studies
+        for trial in other.trials
+        if trial.state == "complete" and trial.model in study.models
+    ]
+    best, used = -inf, 0.0
+    for trial in sorted(trials, key=lambda trial: (trial.ended or 0.0, trial.number)):
+        assert trial.ended is not None
+        assert trial.score is not None
+        best = max(best, trial.score)
+        duration = trial.ended - trial.started
+        used += duration if trial.study is study else 0.0
+        lines.append(
+            {
+                "trial": trial.id,
+                "model": trial.model,
+                "time": trial.ended,
+                "seconds": max(0.0, trial.ended - study.created),
+                "device_seconds": used,
+                "cost": trial.cost,
+                "duration": duration,
+                "score": trial.score,
+                "best": best,
+            }
+        )
+    return lines
+
+
+def dataset_view(dataset: Dataset) -> View:
+    """A dataset, and what was found in it."""
+    return {
+        "id": dataset.id,
+        "tenant": dataset.tenant,
+        "name": dataset.name,
+        "hash": dataset.hash,
+        "format": dataset.format,
+        "delimiter": dataset.delimiter,
+        "bytes": dataset.bytes,
+        "rows": dataset.rows,
+        "columns": json.loads(dataset.columns),
+        "notes": list(dataset.notes),
+        "created": dataset.created,
+    }
+
+
+def training_view(shared: Arms) -> View | None:
+    """What studies over data are over."""
+    view: View | None = json.loads(shared.training) if shared.training else None
+    return view
 
 
 def candidate_views(pool: Pool, study: Study) -> list[View]:
@@ -94,6 +178,7 @@ def candidate_views(pool: Pool, study: Study) -> list[View]:
                 "cost": belief.cost if belief else said,
                 "expected_improvement": gain,
                 "rate": None if gain is None or belief is None else gain / belief.cost,
+                **model_view(pool, study, model),
             }
         )
     return views
@@ -112,9 +197,10 @@ def device_view(device: Device, seen: float | None) -> View:
     }
 
 
-def trial_view(trial: Trial) -> View:
-    """A trial."""
+def trial_view(trial: Trial, leases: Leases) -> View:
+    """A trial; how far one that runs is, only the leases know."""
     study = trial.study
+    progress, scores = leases.progress(trial.id)
     return {
         "id": trial.id,
         "tenant": study.tenant.name,
@@ -130,10 +216,13 @@ def trial_view(trial: Trial) -> View:
         "ended": trial.ended,
         "score": trial.score,
         "reason": trial.reason,
+        "progress": progress,
+        "scores": list(scores or trial.scores),
+        "metrics": dict(trial.metrics),
     }
 
 
-def lease_view(trial: Trial, lease_seconds: float, heartbeat_seconds: float) -> View:
+def lease_view(pool: Pool, trial: Trial, lease_seconds: float, heartbeat_seconds: float) -> View:
     """A trial as it is handed to a device."""
     study = trial.study
     return {
@@ -150,6 +239,8 @@ def lease_view(trial: Trial, lease_seconds: float, heartbeat_seconds: float) -> 
         "attempt": trial.attempt,
         "lease_seconds": lease_seconds,
         "heartbeat_seconds": heartbeat_seconds,
+        **model_view(pool, study, trial.model),
+        "training": training_view(study.shared),
     }
 
 

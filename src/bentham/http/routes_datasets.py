@@ -1,0 +1,161 @@
+"""Datasets, and the catalogue of what can be trained on them."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from bentham import wire
+from bentham.errors import StorageUnavailable
+from bentham.http.answers import answered
+from bentham.http.context import context_of, look, request_id, token_of
+from bentham.http.documents import PROBLEMS, Page
+from bentham.service.commands_datasets import Upload, add_dataset, drop_dataset, same
+from bentham.service.pool import Pool
+from bentham.service.refusals import Invalid, Missing, Unready
+from bentham.service.scope import Caller, Scope, page
+from bentham.service.views import View, dataset_view
+from bentham.training.metrics import METRICS
+from bentham.wire.datasets import CONTENT_TYPES
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS)
+OWNERS = ("admin", "tenant")
+_BODY = {
+    "text/csv": {"schema": {"type": "string"}, "example": "length,width,kind\n5.1,3.5,setosa\n"},
+    "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+}
+DatasetName = Annotated[wire.Name, Query(description="What to call it: the file's name, say.")]
+Owner = Annotated[
+    wire.Slug | None,
+    Query(description="Whose it is, said by an admin; without it, it is for everybody."),
+]
+
+
+@router.post(
+    "/datasets",
+    status_code=201,
+    response_model=wire.Dataset,
+    tags=["datasets"],
+    openapi_extra={"requestBody": {"content": _BODY, "required": True}},
+)
+async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Response:
+    """Upload a table, CSV or Parquet. The same content by the same name again changes nothing."""
+    context, token = context_of(request), token_of(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    format = CONTENT_TYPES.get(kind)
+    if format is None:
+        raise Invalid(f"the Content-Type is {kind[:100]!r}; send one of {', '.join(CONTENT_TYPES)}")
+    # Who may not, or not for that tenant, learns it before anything is read.
+    await look(request, lambda pool, caller, _: same(pool, caller, tenant, "", ""), *OWNERS)
+    async with context.intake.receive(request.stream()) as taken:
+
+        def again(pool: Pool, caller: Caller, now: float) -> View | None:  # noqa: ARG001
+            found = same(pool, caller, tenant, name, taken.hash)
+            return None if found is None else dataset_view(found)
+
+        known = await look(request, again, *OWNERS)
+        if known is not None:
+            return answered(known, 201)
+        found = await context.intake.inspect(taken, format)
+        upload = Upload(name, taken.hash, format, taken.bytes, found)
+        async with context.intake.keeping:
+            await context.intake.keep(taken)
+            view = await context.desk.write(
+                token,
+                lambda caller: add_dataset(caller, tenant, upload),
+                *OWNERS,
+                request=request_id(request),
+                otherwise=again,
+            )
+    return answered(view or {}, 201)
+
+
+@router.get("/datasets", response_model=Page[wire.Dataset], tags=["datasets"])
+async def list_datasets(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=100)] = 100,
+    after: Annotated[str | None, Query(max_length=100)] = None,
+) -> Response:
+    """One's own datasets and those that are everybody's, the newest first."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
+        found, following = page(Scope(pool, caller).datasets(), limit, after)
+        return {"items": [dataset_view(each) for each in found], "next": following}
+
+    return answered(await look(request, at, *OWNERS))
+
+
+@router.get("/datasets/{dataset}", response_model=wire.Dataset, tags=["datasets"])
+async def show_dataset(request: Request, dataset: str) -> Response:
+    """One dataset: its columns, their types as inferred, and what was noticed."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
+        return dataset_view(Scope(pool, caller).dataset(dataset))
+
+    return answered(await look(request, at, *OWNERS))
+
+
+@router.delete("/datasets/{dataset}", response_model=wire.Dataset, tags=["datasets"])
+async def drop(request: Request, dataset: str) -> Response:
+    """Forget a dataset for good; refused while a study that is not closed is over it."""
+    context = context_of(request)
+
+    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
+        return dataset_view(Scope(pool, caller).dataset(dataset))
+
+    def unused(pool: Pool, caller: Caller, now: float) -> bool:  # noqa: ARG001
+        return all(each.hash != view["hash"] for each in pool.datasets.values())
+
+    async with context.intake.keeping:
+        view = await look(request, at, *OWNERS)
+        await context.desk.write(
+            token_of(request),
+            lambda caller: drop_dataset(caller, dataset),
+            *OWNERS,
+            request=request_id(request),
+        )
+        if await look(request, unused, *OWNERS):
+            await context.intake.drop(view["hash"])
+    return answered(view)
+
+
+@router.get("/datasets/{dataset}/content", tags=["datasets"], response_class=Response)
+async def content(request: Request, dataset: str) -> Response:
+    """The file as it was uploaded."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> tuple[str, str]:  # noqa: ARG001
+        found = Scope(pool, caller).dataset(dataset)
+        return found.hash, found.format
+
+    hash, format = await look(request, at, *OWNERS)
+    return await streamed(request, hash, format)
+
+
+async def streamed(request: Request, hash: str, format: str) -> Response:
+    """A content as it was uploaded."""
+    intake = context_of(request).intake
+
+    def open_content() -> Iterator[bytes] | None:
+        return intake.files.load(hash)
+
+    parts = await intake.run(open_content)
+    if parts is None:
+        raise Missing("the content of this dataset is gone; upload it again")
+    kinds = {each: kind for kind, each in CONTENT_TYPES.items()}
+    return StreamingResponse(parts, media_type=kinds[CONTENT_TYPES_OF[format]])
+
+
+@router.get("/algorithms", response_model=Page[wire.Algorithm], tags=["datasets"])
+async def list_algorithms(request: Request) -> Response:
+    """What studies may draw their candidates from: the operator's catalogue."""
+    await look(request, lambda *_: None, *OWNERS)
+    items = [each.model_dump() for each in context_of(request).catalog.describe()]
+    return answered({"items": items, "next": None})
+
+
+@router.get("/metrics", response_model=Page[wire.Metric], tags=["datasets"])
+async def list_metrics(request: Request) -> Response:
+    """How models are judged, and how a score is made of each metric."""
+    await look(request, lambda *_: None, *OWNERS)
+    return answered({"items": [each.model_dump() for each in METRICS.values()], "next": None})
