@@ -1,4 +1,4 @@
-"""What the tests of the logs share: a database of each kind, opened as often as a test likes."""
+"""What tests of logs and files share: a database of each kind, opened as often as one likes."""
 
 import json
 import time
@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from bentham.storage import EventLog, MemoryDatabase, MemoryLog, Record, open_log
+from bentham.storage import (
+    EventLog,
+    Files,
+    MemoryDatabase,
+    MemoryFiles,
+    MemoryLog,
+    Record,
+    open_files,
+    open_log,
+)
 
 DATABASES = ("sqlite", "postgresql")
 KINDS = ("memory", *DATABASES)
@@ -40,7 +49,7 @@ class Store:
     def __init__(self, kind: str, url: str | None, folder: Path) -> None:
         self.kind, self.url, self.folder = kind, url, folder
         self._memory = MemoryDatabase()
-        self._opened: list[EventLog] = []
+        self._opened: list[EventLog | Files] = []
 
     def open(self, url: str | None = None) -> EventLog:
         log: EventLog
@@ -56,9 +65,18 @@ class Store:
         assert log.lead()
         return log
 
+    def files(self, url: str | None = None) -> Files:
+        files: Files
+        if self.kind == "memory":
+            files = MemoryFiles(self._memory)
+        else:
+            files = open_files(url or self.url, self.folder)
+        self._opened.append(files)
+        return files
+
     def close(self) -> None:
-        for log in self._opened:
-            log.close()
+        for opened in self._opened:
+            opened.close()
 
 
 @pytest.fixture

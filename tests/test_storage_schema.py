@@ -8,6 +8,7 @@ from threading import Thread
 
 import psycopg
 import pytest
+from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from commands import Bentham, one_line
@@ -16,7 +17,16 @@ from storage_contract import Store, every_database, records
 
 import bentham.storage
 from bentham.errors import InvalidInput, SchemaMismatch, StorageUnavailable
-from bentham.storage import check, create_if_empty, open_log, place_of, schema, sqlite_file, upgrade
+from bentham.storage import (
+    check,
+    create_if_empty,
+    open_files,
+    open_log,
+    place_of,
+    schema,
+    sqlite_file,
+    upgrade,
+)
 
 
 def execute(store: Store, *statements: str) -> None:
@@ -103,9 +113,9 @@ def test_several_instances_may_start_at_once(store: Store) -> None:
 def test_the_command_line_makes_and_checks(store: Store, bentham: Bentham) -> None:
     made = bentham("db", "upgrade", *arguments(store))
     assert (made.code, made.err) == (0, "")
-    assert "made the tables, revision 0001" in made.out
+    assert "made the tables, revision 0002" in made.out
     assert "nothing to do" in bentham("db", "upgrade", *arguments(store)).out
-    assert '"before": "0001"' in bentham("db", "upgrade", *arguments(store), "--json").out
+    assert '"before": "0002"' in bentham("db", "upgrade", *arguments(store), "--json").out
     store.leader().append(records(1, 3))
     assert "nothing to do" in bentham("db", "upgrade", *arguments(store)).out  # while it runs
     for done in (
@@ -114,7 +124,7 @@ def test_the_command_line_makes_and_checks(store: Store, bentham: Bentham) -> No
     ):
         assert done.code == 0
         assert PASSWORD not in done.out
-        assert "0001" in done.out
+        assert "0002" in done.out
         assert "3" in done.out
 
 
@@ -132,7 +142,7 @@ def test_an_older_database_is_upgraded_only_when_asked(
     store: Store, bentham: Bentham, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = store.leader()
-    monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
+    monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002", "0003"))
     with pytest.raises(SchemaMismatch, match=r"older Bentham.*backup.*bentham db upgrade --data"):
         store.open()
     one_line(bentham, "db", "upgrade", *arguments(store), contains=["running", "stop all"])
@@ -140,11 +150,38 @@ def test_an_older_database_is_upgraded_only_when_asked(
 
 
 @every_database
+def test_a_database_of_revision_0001_keeps_its_data(
+    store: Store, bentham: Bentham, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = command.upgrade
+    with monkeypatch.context() as patch:  # as the first Bentham that kept a log
+        patch.setattr(schema, "REVISIONS", ("0001",))
+        patch.setattr(command, "upgrade", lambda config, _: newest(config, "0001"))
+        log = store.leader()
+        log.append(records(1, 1500))
+        log.save_snapshot(1000, b"snapshot" * 300_000)
+        log.close()
+    for open_ in (open_log, open_files):
+        with pytest.raises(SchemaMismatch, match=r"revision 0001.*bentham db upgrade"):
+            open_(store.url, store.folder)
+    done = bentham("db", "upgrade", *arguments(store))
+    assert (done.code, done.err) == (0, "")
+    assert "upgraded from revision 0001 to 0002" in done.out
+    assert "nothing to do" in bentham("db", "upgrade", *arguments(store)).out
+    log, files = store.leader(), store.files()
+    assert list(log.read()) == records(1, 1500)
+    assert log.load_snapshot() == (1000, b"snapshot" * 300_000)
+    log.append(records(1501, 1502))
+    files.save("key", [b"data"])
+    assert files.size("key") == 4
+
+
+@every_database
 def test_a_newer_database_is_refused(store: Store, bentham: Bentham) -> None:
     store.open().close()
     execute(store, "UPDATE bentham_version SET version_num = '0099'")
-    for command in ("check", "upgrade"):
-        one_line(bentham, "db", command, *arguments(store), contains=["0099", "use a newer"])
+    for name in ("check", "upgrade"):
+        one_line(bentham, "db", name, *arguments(store), contains=["0099", "use a newer"])
     with pytest.raises(SchemaMismatch, match="use a newer Bentham"):
         store.open()
 
@@ -152,8 +189,8 @@ def test_a_newer_database_is_refused(store: Store, bentham: Bentham) -> None:
 @every_database
 def test_tables_of_others_are_refused(store: Store, bentham: Bentham) -> None:
     execute(store, "CREATE TABLE alembic_version (version_num TEXT)", "CREATE TABLE mine (a TEXT)")
-    for command in ("check", "upgrade"):
-        one_line(bentham, "db", command, *arguments(store), contains=["mine", "of its own"])
+    for name in ("check", "upgrade"):
+        one_line(bentham, "db", name, *arguments(store), contains=["mine", "of its own"])
     with pytest.raises(SchemaMismatch, match="not Bentham's"):
         store.open()
 
@@ -235,5 +272,5 @@ def test_an_old_sqlite_is_reported(
 
 def test_upgrade_says_where_it_came_from(tmp_path: Path) -> None:
     place = place_of(None, tmp_path)
-    assert upgrade(place) == (None, "0001")
-    assert upgrade(place) == ("0001", "0001")
+    assert upgrade(place) == (None, "0002")
+    assert upgrade(place) == ("0002", "0002")

@@ -14,7 +14,8 @@ def test_a_trial_is_run_and_reported() -> None:
     world = World("5", "3")
     world.pass_time(30)
     assert world.server.verbs("register", "complete") == ["register", "complete", "complete"]
-    assert [value for _, what, _, value in world.server.told if what == "complete"] == [0.5, 0.5]
+    scores = [value for _, what, _, value in world.server.told if what == "complete"]
+    assert scores == [(0.5, {}, [])] * 2
     assert world.executor.started == ["5", "3"]
     assert world.executor.killed == []
     assert world.events("trial") == ["trial started", "trial complete"] * 2

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from clients import DEVICE, Time
@@ -10,7 +10,7 @@ from executor_contract import lease as make_lease
 
 from bentham.client import Client
 from bentham.errors import Conflict, NotAllowed, NotFound, Unavailable
-from bentham.executors import Broken, Executor, Outcome, Scored
+from bentham.executors import Broken, Executor, Outcome, Progress, Scored
 from bentham.wire import Device, Lease, Renewal, Trial
 from bentham.worker import Worker
 from bentham.worker.calls import Call, Calls
@@ -78,9 +78,17 @@ class Server(Client):
         given: Lease | None = self.keys[key]
         return given
 
-    def heartbeat(self, trial_id: str, fence: int, timeout: float | None = None) -> Renewal:
+    def heartbeat(
+        self,
+        trial_id: str,
+        fence: int,
+        timeout: float | None = None,
+        *,
+        progress: float | None = None,
+        scores: Sequence[float] = (),
+    ) -> Renewal:
         self._check(trial_id, fence, timeout)
-        self._hear("heartbeat", trial_id)
+        self._hear("heartbeat", trial_id, (progress, tuple(scores)))
         self._held(trial_id)
         return Renewal(
             trial=trial_id, lease_seconds=LEASE_SECONDS, heartbeat_seconds=LEASE_SECONDS / 4.0
@@ -93,8 +101,19 @@ class Server(Client):
         score: float,
         key: str | None = None,
         timeout: float | None = None,
+        *,
+        metrics: Mapping[str, float] | None = None,
+        scores: Sequence[float] = (),
     ) -> Trial:
-        return self._end("complete", trial_id, fence, score, key, timeout)
+        value = (score, dict(metrics or {}), list(scores))
+        return self._end("complete", trial_id, fence, value, key, timeout)
+
+    def send_log(
+        self, trial_id: str, fence: int, content: bytes, timeout: float | None = None
+    ) -> None:
+        self._check(trial_id, fence, timeout)
+        self._hear("log", trial_id, content)
+        self._held(trial_id)
 
     def fail(
         self,
@@ -191,12 +210,22 @@ class Timed:
         self.time = time
         self.started: list[str] = []
         self.killed: list[tuple[float, str]] = []
+        self.progress = Progress()  # of every trial
+        self.printed = b""
+        self.slot_names: list[str] | None = None
+        self.closed = False
 
     def start(self, lease: Lease) -> "TimedTrial":
         if lease.model == "crash":
             raise OSError("no such device")
         self.started.append(lease.model)
         return TimedTrial(self, lease.model, self.time.now)
+
+    def slots(self) -> Sequence[str] | None:
+        return self.slot_names
+
+    def close(self) -> None:
+        self.closed = True
 
 
 class TimedTrial:
@@ -220,6 +249,12 @@ class TimedTrial:
         if self.ended is None:
             self.ended = Broken("killed")
             self.executor.killed.append((self.executor.time.now, self.model))
+
+    def progress(self) -> Progress:
+        return self.executor.progress
+
+    def log(self) -> bytes:
+        return self.executor.printed
 
 
 class World:

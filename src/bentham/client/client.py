@@ -216,9 +216,19 @@ class Client:
         reply = self._connection.send("POST", path, body, key=key or str(uuid4()), timeout=timeout)
         return understood(self.server, reply, Lease) if reply else None
 
-    def heartbeat(self, trial_id: str, fence: int, timeout: float | None = None) -> Renewal:
-        """Renew the lease of a trial that runs."""
-        return self._report(trial_id, "heartbeat", Renewal, asked(Heartbeat, fence=fence), timeout)
+    def heartbeat(
+        self,
+        trial_id: str,
+        fence: int,
+        timeout: float | None = None,
+        *,
+        progress: float | None = None,
+        scores: Sequence[float] = (),
+    ) -> Renewal:
+        """Renew the lease of a trial that runs; say how far it is, and its scores so far."""
+        said = _said(progress=progress, scores=list(scores))
+        body = asked(Heartbeat, fence=fence, **said)
+        return self._report(trial_id, "heartbeat", Renewal, body, timeout)
 
     def complete(
         self,
@@ -227,9 +237,13 @@ class Client:
         score: float,
         key: str | None = None,
         timeout: float | None = None,
+        *,
+        metrics: Mapping[str, float] | None = None,
+        scores: Sequence[float] = (),
     ) -> Trial:
-        """Report a trial's score."""
-        body = asked(Complete, fence=fence, score=score)
+        """Report a trial's score, with other figures of it and its scores on the way."""
+        said = _said(metrics=dict(metrics or {}), scores=list(scores))
+        body = asked(Complete, fence=fence, score=score, **said)
         return self._report(trial_id, "complete", Trial, body, timeout, key)
 
     def fail(
@@ -251,6 +265,26 @@ class Client:
         """Give a trial back untried; this does not count as an attempt."""
         body = asked(Release, fence=fence)
         return self._report(trial_id, "release", Trial, body, timeout, key)
+
+    def trial_data(self, trial_id: str, timeout: float | None = None) -> Iterator[bytes]:
+        """The file that a running trial trains on, piece by piece; `timeout` is for each piece."""
+        seconds = self._connection.timeout if timeout is None else timeout
+        path = f"/v1/trials/{part('trial', trial_id)}/data"
+        with self._connection.stream(path, {}, httpx2.Timeout(seconds)) as response:
+            yield from response.iter_bytes()
+
+    def send_log(
+        self, trial_id: str, fence: int, content: bytes, timeout: float | None = None
+    ) -> None:
+        """Keep what a trial printed; a later log takes the place of an earlier one."""
+        self._connection.send(
+            "PUT",
+            f"/v1/trials/{part('trial', trial_id)}/log",
+            content,
+            content_type="text/plain; charset=utf-8",
+            parameters={"fence": fence},
+            timeout=timeout,
+        )
 
     def trials(self, study: str | None = None, state: str | None = None) -> Iterator[Trial]:
         """All trials, or those of a study or in a state."""
@@ -344,3 +378,8 @@ class Client:
             if answer.next == given.get("after"):
                 raise ServiceError(f"{self.server} gives the same page again and again")
             given["after"] = answer.next
+
+
+def _said(**fields: object) -> dict[str, object]:
+    """What there is to say: a body without the rest is one that an older server knows, too."""
+    return {name: value for name, value in fields.items() if value or value == 0.0}

@@ -4,17 +4,25 @@ The worker calls from one thread and drives many trials at once, so nothing here
 returns once the trial is under way, `poll` looks and `kill` does not ask twice.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from bentham.wire import Lease
 
+LARGEST_LOG = 64 * 2**10  # what is uploaded of a trial's log, in bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The trial ended with a score; larger is better."""
+    """The trial ended with a score; larger is better.
+
+    `metrics` are other figures of it by name, `scores` those on the way, as of each fold.
+    """
 
     score: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    scores: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,14 @@ class Declined:
 Outcome: TypeAlias = Scored | Broken | Declined
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a trial is, from 0 to 1 (None: it does not say), and its scores so far."""
+
+    share: float | None = None
+    scores: tuple[float, ...] = ()
+
+
 class Running(Protocol):
     """A trial under way."""
 
@@ -46,10 +62,30 @@ class Running(Protocol):
         """End it now, with all that it started; harmless when it has ended, and a second time."""
         ...
 
+    def progress(self) -> Progress:
+        """How far it is."""
+        ...
+
+    def log(self) -> bytes:
+        """What it printed, at most `LARGEST_LOG` bytes; whole once it has ended."""
+        ...
+
 
 class Executor(Protocol):
     """Runs trials, as many at a time as the worker has devices."""
 
     def start(self, lease: Lease) -> Running:
         """Begin a trial. What cannot be run is not raised: it is a trial that ends Broken."""
+        ...
+
+    def slots(self) -> Sequence[str] | None:
+        """The names of what can run a trial each, where they come and go; None: as many as asked.
+
+        Each is a device of the worker, named by its slot. A slot keeps its name while it lives,
+        and a trial's lease names its device, so that the executor knows where to run it.
+        """
+        ...
+
+    def close(self) -> None:
+        """End all that runs and free what is held; harmless a second time."""
         ...

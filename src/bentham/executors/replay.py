@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import isfinite
 
 from bentham.errors import InvalidInput
-from bentham.executors.base import Broken, Declined, Outcome, Scored
+from bentham.executors.base import Broken, Declined, Outcome, Progress, Scored
 from bentham.tables import Table
 from bentham.wire import Lease
 
@@ -40,12 +40,19 @@ class ReplayExecutor:
         outcome = Scored(float(self._table.scores[study, model]))
         return ReplayedTrial(outcome, ends, self._clock)
 
+    def slots(self) -> None:
+        """As many as the worker has devices."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 class ReplayedTrial:
     """A trial that ends at a time known from the start."""
 
     def __init__(self, outcome: Outcome, ends: float, clock: Callable[[], float]):
         self._outcome, self._ends, self._clock = outcome, ends, clock
+        self._started = clock()
 
     def poll(self) -> Outcome | None:
         """The recorded outcome, once its time has come."""
@@ -55,3 +62,13 @@ class ReplayedTrial:
         """End it now, without a score, unless it has ended."""
         if self.poll() is None:
             self._outcome, self._ends = Broken("killed"), self._clock()
+
+    def progress(self) -> Progress:
+        """The share of its time that has passed."""
+        whole = self._ends - self._started
+        share = (self._clock() - self._started) / whole if whole > 0.0 else 1.0
+        return Progress(min(1.0, share))
+
+    def log(self) -> bytes:
+        """Nothing ran, so nothing was printed."""
+        return b""

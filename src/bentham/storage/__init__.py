@@ -1,8 +1,10 @@
-"""Where the live service keeps its log: SQLite or PostgreSQL behind one small protocol."""
+"""Where the live service keeps its log and its files: SQLite or PostgreSQL, behind protocols."""
 
 import logging
 from pathlib import Path
 
+from bentham.storage.file_sessions import PostgresSession, SqliteSession
+from bentham.storage.files import DatabaseFiles, Files, MemoryFiles
 from bentham.storage.log import EventLog, Record
 from bentham.storage.memory import MemoryDatabase, MemoryLog
 from bentham.storage.places import DEFAULT_FOLDER, PostgresPlace, SqlitePlace, place_of
@@ -13,8 +15,11 @@ from bentham.storage.sqlite import SqliteLog
 __all__ = [
     "DEFAULT_FOLDER",
     "Condition",
+    "DatabaseFiles",
     "EventLog",
+    "Files",
     "MemoryDatabase",
+    "MemoryFiles",
     "MemoryLog",
     "PostgresLog",
     "PostgresPlace",
@@ -23,6 +28,7 @@ __all__ = [
     "SqlitePlace",
     "check",
     "create_if_empty",
+    "open_files",
     "open_log",
     "place_of",
     "upgrade",
@@ -45,3 +51,14 @@ def open_log(
         return PostgresLog(place.address)
     assert isinstance(place, SqlitePlace)
     return SqliteLog(place.folder)
+
+
+def open_files(url: str | None = None, folder: Path | None = None) -> Files:
+    """Open the files beside the log that `open_log` opens; an empty database gets its tables."""
+    place = place_of(url, folder)
+    create_if_empty(place)
+    check(place)
+    if isinstance(place, PostgresPlace):
+        return DatabaseFiles(PostgresSession(place.address))
+    assert isinstance(place, SqlitePlace)
+    return DatabaseFiles(SqliteSession(place.folder))

@@ -130,7 +130,7 @@ def not_leading() -> SequenceConflict:
 
 def closed() -> StorageUnavailable:
     """What a closed log raises."""
-    return StorageUnavailable("the event log is closed; open it again")
+    return StorageUnavailable("the database is closed; open it again")
 
 
 def read_pages(

@@ -24,6 +24,7 @@ class MemoryDatabase:
 
     rows: list[Row] = field(default_factory=list)
     snapshots: dict[int, bytes] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
     leader: "MemoryLog | None" = None
     lock: Lock = field(default_factory=Lock)
 

@@ -7,11 +7,10 @@ A process that is frozen keeps its connections, since the kernel answers for it.
 leads has to speak once a second, and the server ends it when it is silent for too long.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Event, Lock, Thread
-from typing import Any, TypeVar
 from uuid import uuid4
 
 import psycopg
@@ -31,7 +30,14 @@ from bentham.storage.log import (
     read_pages,
     settle,
 )
-from bentham.storage.postgres_server import Address, end_former_sessions, is_alive, try_lock
+from bentham.storage.postgres_server import (
+    Address,
+    Connection,
+    Reconnecting,
+    end_former_sessions,
+    is_alive,
+    try_lock,
+)
 
 APPEND_SECONDS, READ_SECONDS = 10, 60  # after which the server gives up a statement
 KEEP_SECONDS, SILENT_SECONDS = 1.0, 5.0  # how often who leads speaks, and must at least
@@ -60,8 +66,6 @@ KEEP_PART = (
     "ON CONFLICT (sequence, part) DO UPDATE SET data = excluded.data"
 )
 OLD_PARTS = "DELETE FROM snapshot_parts WHERE sequence NOT IN (SELECT sequence FROM snapshots)"
-Result = TypeVar("Result")
-Connection = psycopg.Connection[Any]
 
 
 class PostgresLog:
@@ -70,11 +74,11 @@ class PostgresLog:
     def __init__(self, address: Address) -> None:
         self._address = address
         # By its name this instance knows its own sessions among those of the server.
-        self._reader_name = f"bentham {uuid4().hex}"
-        self._writer_name = f"{self._reader_name} leads"
-        self._write_lock, self._read_lock = Lock(), Lock()
+        name = f"bentham {uuid4().hex}"
+        self._writer_name = f"{name} leads"
+        self._write_lock = Lock()
         self._writer: Connection | None = None  # there only while it holds the lead
-        self._reader: Connection | None = None
+        self._reader = Reconnecting(address, name, READ_SECONDS)  # has no part in the lead
         self._has_led = False
         self._closed = False
         self._keeper: Thread | None = None
@@ -82,7 +86,7 @@ class PostgresLog:
 
     def head(self) -> int:
         """The last sequence number, 0 if the log is empty."""
-        return self._read(_head)
+        return self._reader.run(_head)
 
     def append(self, records: Sequence[Record]) -> None:
         """Write all or nothing, durable on return; see EventLog."""
@@ -107,7 +111,7 @@ class PostgresLog:
         return read_pages(self._fetch, after, limit)
 
     def _fetch(self, after: int, size: int) -> list[Row]:
-        return self._read(
+        return self._reader.run(
             lambda reader: reader.execute(READ, (after, size), binary=True).fetchall()
         )
 
@@ -130,15 +134,15 @@ class PostgresLog:
                 )
                 connection.execute(OLD_PARTS)
 
-        self._read(clear)
+        self._reader.run(clear)
         for part, start in enumerate(range(0, len(data), PART)):
             row = (sequence, part, data[start : start + PART])
-            self._read(partial(Connection.execute, query=KEEP_PART, params=row))
-        self._read(keep)
+            self._reader.run(partial(Connection.execute, query=KEEP_PART, params=row))
+        self._reader.run(keep)
 
     def load_snapshot(self, before: int | None = None) -> tuple[int, bytes] | None:
         """The latest snapshot, or the latest one of a sequence number before the given one."""
-        return self._read(lambda reader: _load_snapshot(reader, before))
+        return self._reader.run(lambda reader: _load_snapshot(reader, before))
 
     def drop_snapshots(self) -> None:
         """Forget all snapshots."""
@@ -148,7 +152,7 @@ class PostgresLog:
                 connection.execute("DELETE FROM snapshots")
                 connection.execute("DELETE FROM snapshot_parts")
 
-        self._read(drop)
+        self._reader.run(drop)
 
     def lead(self) -> bool:
         """Try to become the one instance that may append."""
@@ -209,12 +213,6 @@ class PostgresLog:
                 self._writer.close()
             self._writer = None
 
-    def _drop_reader(self) -> None:
-        if self._reader is not None:
-            with suppress(psycopg.Error):
-                self._reader.close()
-            self._reader = None
-
     def leads(self) -> bool:
         """Whether this instance still leads: whether the connection with the lock is open."""
         if not self._write_lock.acquire(blocking=False):
@@ -226,36 +224,11 @@ class PostgresLog:
 
     def close(self) -> None:
         """Give up the lead and all connections."""
-        with self._write_lock, self._read_lock:
+        with self._write_lock:
             self._closed, self._has_led = True, False
             self._ended.set()
             self._drop_writer()
-            self._drop_reader()
-
-    def _read(self, work: Callable[[Connection], Result]) -> Result:
-        """Work on the connection that has no part in the lead; what it does may be repeated."""
-        with self._read_lock:
-            if self._closed:
-                raise closed()
-            fresh = self._reader is None
-            try:
-                return self._work(work)
-            except psycopg.Error as error:
-                lost = self._reader is not None and self._reader.closed
-                self._drop_reader()
-                if fresh or not lost:
-                    raise self._address.translated(error) from None
-            # A connection may have been cut while nobody used it: once more, with a new one.
-            try:
-                return self._work(work)
-            except psycopg.Error as error:
-                self._drop_reader()
-                raise self._address.translated(error) from None
-
-    def _work(self, work: Callable[[Connection], Result]) -> Result:
-        if self._reader is None:
-            self._reader = self._address.connect(self._reader_name, READ_SECONDS)
-        return work(self._reader)
+        self._reader.close()
 
 
 def _head(connection: Connection) -> int:

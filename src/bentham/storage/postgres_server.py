@@ -1,6 +1,9 @@
 """The PostgreSQL server: how it is reached, what its errors mean, and who holds its lock."""
 
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import psycopg
@@ -9,9 +12,11 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from bentham.errors import InvalidInput, StorageUnavailable
+from bentham.storage.log import closed
 
 LEAD_KEY = 0x42656E7468616D31  # "Bentham1": the advisory lock of the one that leads
 UPGRADE_KEY = LEAD_KEY + 1  # held while tables are made
+FILES_KEY = LEAD_KEY + 2  # held while a part of a file is written
 CONNECT_SECONDS = 5
 # A peer that is gone without a word is noticed by either side within some five seconds.
 CLIENT = {
@@ -42,6 +47,8 @@ CAUSES: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.UndefinedTable, "its tables are gone; restore a backup"),
 )
 SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+Result = TypeVar("Result")
+Connection = psycopg.Connection[Any]
 
 
 class Address:
@@ -79,7 +86,7 @@ class Address:
             return f"postgresql://{user}{'@' * bool(user)}/{part('dbname')}?host={host}"
         return f"postgresql://{user}{'@' * bool(user)}{host}{port}/{part('dbname')}"
 
-    def connect(self, application: str, statement_seconds: int) -> "psycopg.Connection[Any]":
+    def connect(self, application: str, statement_seconds: int) -> Connection:
         """A connection in autocommit: each statement is a transaction, durable on return."""
         settings: dict[str, Any] = {**CLIENT, **self._parts, "application_name": application}
         settings["client_encoding"] = "utf8"
@@ -110,7 +117,7 @@ class Address:
         return StorageUnavailable(f"{self.name}: {text}; check the server, then try again")
 
 
-def is_alive(connection: "psycopg.Connection[Any]") -> bool:
+def is_alive(connection: Connection) -> bool:
     """Whether an idle connection is open as far as this side knows; asks nobody."""
     if connection.closed:
         return False
@@ -122,13 +129,13 @@ def is_alive(connection: "psycopg.Connection[Any]") -> bool:
     return connection.pgconn.transaction_status == TransactionStatus.IDLE
 
 
-def try_lock(connection: "psycopg.Connection[Any]") -> bool:
+def try_lock(connection: Connection) -> bool:
     """Take the lock of the one that leads, for as long as the connection lives."""
     row = connection.execute("SELECT pg_try_advisory_lock(%s::bigint)", (LEAD_KEY,)).fetchone()
     return row is not None and bool(row[0])
 
 
-def end_former_sessions(connection: "psycopg.Connection[Any]", application: str) -> bool:
+def end_former_sessions(connection: Connection, application: str) -> bool:
     """End sessions of this very instance that the server keeps although we lost them.
 
     Until the server notices that we are gone, such a session holds the lead.
@@ -139,3 +146,51 @@ def end_former_sessions(connection: "psycopg.Connection[Any]", application: str)
         (application,),
     ).fetchall()
     return bool(ended)
+
+
+class Reconnecting:
+    """A connection under a lock, opened when needed; whatever it is asked to do may be repeated."""
+
+    def __init__(self, address: Address, application: str, statement_seconds: int) -> None:
+        self._address = address
+        self._application, self._seconds = application, statement_seconds
+        self._lock = Lock()
+        self._connection: Connection | None = None
+        self._closed = False
+
+    def run(self, work: Callable[[Connection], Result]) -> Result:
+        """Do the work; what PostgreSQL raises comes out as an error of Bentham."""
+        with self._lock:
+            if self._closed:
+                raise closed()
+            fresh = self._connection is None
+            try:
+                return self._work(work)
+            except psycopg.Error as error:
+                lost = self._connection is not None and self._connection.closed
+                self._drop()
+                if fresh or not lost:
+                    raise self._address.translated(error) from None
+            # A connection may have been cut while nobody used it: once more, with a new one.
+            try:
+                return self._work(work)
+            except psycopg.Error as error:
+                self._drop()
+                raise self._address.translated(error) from None
+
+    def _work(self, work: Callable[[Connection], Result]) -> Result:
+        if self._connection is None:
+            self._connection = self._address.connect(self._application, self._seconds)
+        return work(self._connection)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            with suppress(psycopg.Error):
+                self._connection.close()
+            self._connection = None
+
+    def close(self) -> None:
+        """For good."""
+        with self._lock:
+            self._closed = True
+            self._drop()

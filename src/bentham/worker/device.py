@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
-from bentham.executors import Broken, Declined, Executor, Outcome, Running, Scored
+from bentham.executors import Broken, Declined, Executor, Outcome, Progress, Running, Scored
 from bentham.wire import Device, Lease, Renewal, Trial
 from bentham.worker.calls import ANSWERS, Call, pause_after
 from bentham.worker.lifeline import Lifeline
@@ -255,8 +255,10 @@ class DeviceLife:
         client, key = self._pool.client, str(uuid4())
         trial, fence = lease.trial, lease.fence
         match ended:
-            case Scored(score):
-                return lambda: client.complete(trial, fence, score, key, timeout)
+            case Scored(score, metrics, scores):
+                return lambda: client.complete(
+                    trial, fence, score, key, timeout, metrics=metrics, scores=scores
+                )
             case Broken(reason, final):
                 return lambda: client.fail(trial, fence, reason, final, key, timeout)
             case GivenBack() | Declined():
@@ -301,3 +303,9 @@ class _Stillborn:
 
     def kill(self) -> None:
         pass
+
+    def progress(self) -> Progress:
+        return Progress()
+
+    def log(self) -> bytes:
+        return b""
