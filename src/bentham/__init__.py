@@ -2,6 +2,7 @@
 
 Scheduler                               ask what to run on a free device, tell what came of it
 LearnedPrior                            what is believed of scores, learned: the default
+ModelDescription                        which models are alike: what is learned of one helps others
 SharedPrior, ProductPrior, JointPrior   what is believed of scores: three layouts of a Gaussian
 sample_prior, kernel_prior              priors estimated from past studies
 Client                                  speaks to the live service
@@ -15,6 +16,7 @@ from bentham.core import (
     Decision,
     JointPrior,
     LearnedPrior,
+    ModelDescription,
     ProductPrior,
     Scheduler,
     SharedPrior,
@@ -32,6 +34,7 @@ __all__ = [
     "Decision",
     "JointPrior",
     "LearnedPrior",
+    "ModelDescription",
     "ProductPrior",
     "Scheduler",
     "SharedPrior",

@@ -14,7 +14,7 @@ from bentham.core.layouts import prior_from
 from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import POLICIES, Policy, PolicyMaker
 from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior
-from bentham.core.problem import Arm, Study
+from bentham.core.problem import Arm, ModelDescription, Study
 from bentham.core.regret import Regret, RegretMeter
 from bentham.core.replay import Difference, recover, verify
 from bentham.core.scheduler import DEFAULT_ATTEMPTS, Scheduler
@@ -44,6 +44,7 @@ __all__ = [
     "Gain",
     "JointPrior",
     "LearnedPrior",
+    "ModelDescription",
     "PastCosts",
     "Policy",
     "PolicyMaker",

@@ -3,9 +3,9 @@
 The logarithms of costs are scores by another name: a dataset has some of them observed, all
 datasets share what is learned. So the same learned prior (`learning`), without a warp, is fitted
 to log durations: the level of a dataset, the effect of a model, how models vary together, with a
-t distribution where datasets differ. What is known of a dataset before any trial, its rows and
-columns, enters as two more log values of it that are observed from the start, moved so that they
-vary about the level of the costs.
+t distribution where datasets differ; models that are described alike are expected to cost alike.
+What is known of a dataset before any trial, its rows and columns, enters as two more log values of
+it that are observed from the start, moved so that they vary about the level of the costs.
 
     log c = log duration - offset of the device's kind
 
@@ -38,7 +38,7 @@ from bentham.core.known_costs import Asked, KnownCosts, Logs
 from bentham.core.learning.ahead import Begin, when_needed
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.prior import BlockPrior
-from bentham.core.problem import LARGEST, SMALLEST_COST, Study
+from bentham.core.problem import LARGEST, SMALLEST_COST, ModelDescription, Study
 from bentham.core.validation import Integers, Vector
 from bentham.errors import InvalidInput
 
@@ -75,6 +75,7 @@ class CostModel:
         self._begin_fit: Begin = when_needed
         self._past: list[Mapping[str, Mapping[str, float]]] = []  # came later, as log costs
         self._early: list[tuple[str, str, float]] = []  # what came before anybody needed it
+        self._descriptions: dict[str, ModelDescription] = {}
         self._order: dict[str, int] = {}  # of datasets, as they came
         self._trials, self._level = 0, 0.0  # how many ended, the sum of their logs
         self._sizes: dict[str, dict[str, float]] = {ROWS: {}, COLUMNS: {}}
@@ -113,7 +114,9 @@ class CostModel:
             self._learner.remember(self._past[-1])
 
     def introduce(self, study: Study) -> None:
-        """Take in what a study says of its dataset."""
+        """Take in what a study says of its dataset and its models."""
+        for model, description in study.descriptions.items():
+            self._descriptions.setdefault(model, description)
         self._order.setdefault(study.dataset, len(self._order))
         for name, size in ((ROWS, study.rows), (COLUMNS, study.columns)):
             if size is not None and study.dataset not in self._sizes[name]:
@@ -182,7 +185,7 @@ class CostModel:
         """Get to know models; returns their columns, which stay. None before there is learning."""
         if self._learner is None:
             return None
-        self._learner.admit(models)
+        self._learner.admit(models, self._descriptions)
         columns = self._learner.columns("")
         return np.array([columns[model] for model in models], dtype=np.int64)
 
@@ -225,7 +228,7 @@ class CostModel:
             self._learner.remember(past)
         self._place_all()
         for dataset, model, log in self._early:
-            self._learner.admit([model])
+            self._learner.admit([model], self._descriptions)
             self._learner.note(dataset, self._learner.columns(dataset)[model], log)
         self._early.clear()
         self._learner.fit()
@@ -249,14 +252,14 @@ class CostModel:
         """The log cost to be expected, None if nothing is known."""
         if self._learner is None or self._learner.parameters is None:
             return None
-        self._learner.admit([model])
+        self._learner.admit([model], self._descriptions)
         return float(self._mean(dataset)[self._learner.columns(dataset)[model]])
 
     def _note(self, dataset: str, model: str, log: float) -> None:
         if self._learner is None:
             self._early.append((dataset, model, log))
             return
-        self._learner.admit([model])
+        self._learner.admit([model], self._descriptions)
         self._learner.note(dataset, self._learner.columns(dataset)[model], log)
 
     def _mean(self, dataset: str) -> Vector:

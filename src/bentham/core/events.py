@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bentham.core.decision import Change, Decision, DeviceName, Gain, Reason, RunnerUp
-from bentham.core.problem import Study
+from bentham.core.problem import ModelDescription, Study
 from bentham.errors import InvalidRecording
 
 
@@ -141,7 +141,10 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 def event_to_dict(event: Event) -> dict[str, Any]:
     """The event as plain data, fit for JSON; floats survive exactly."""
-    return {"event": _NAMES[type(event)], **asdict(event)}
+    data = {"event": _NAMES[type(event)], **asdict(event)}
+    if isinstance(event, StudyAdded) and not event.study.descriptions:
+        del data["study"]["descriptions"]  # as studies were told before there were any
+    return data
 
 
 # What a field of any event or decision may hold; the same name means the same thing everywhere.
@@ -154,6 +157,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "name": (str,), "study": (str,), "dataset": (str,), "model": (str,), "reason": (str,),
     "costs": (dict,), "decision": (dict,), "gains": (list,), "runners_up": (list,),
     "changes": (list,), "rule": (str,), "tenant": (str,), "history": (dict,),
+    "descriptions": (dict,), "family": (str,), "features": (dict,),
 }  # fmt: skip
 
 
@@ -179,7 +183,7 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
         study = fields.pop("study") if kind is StudyAdded else None
         fields = _typed(fields)
         if study is not None:
-            fields["study"] = Study(**_typed(study))
+            fields["study"] = _study_from_dict(study)
         elif kind is TrialStarted:
             fields["decision"] = decision_from_dict(fields["decision"])
         elif kind is HistoryAdded:
@@ -187,6 +191,15 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
         return kind(**fields)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidRecording(f"malformed {data.get('event')} event: {error}") from error
+
+
+def _study_from_dict(data: Any) -> Study:
+    fields = _typed(data)
+    fields["descriptions"] = {
+        model: ModelDescription(**_typed(description))
+        for model, description in fields.get("descriptions", {}).items()
+    }
+    return Study(**fields)
 
 
 def decision_to_dict(decision: Decision) -> dict[str, Any]:

@@ -7,10 +7,11 @@ c(x)                         Study.costs[model]; studies on one dataset agree on
                              None where it is to be learned
 -                            Study.weight multiplies the study's EI (1 is the paper)
 z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
+-                            Study.descriptions: which models are alike
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bentham.errors import InvalidInput
@@ -27,6 +28,39 @@ class Arm(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What is known of a model before it runs: its family, and where it stands within that.
+
+    Features are named numbers from 0 to 1, such as its hyperparameters on their scales; a name
+    means the same in all models of a family. Models of one family with features that are near each
+    other are expected to score and to cost alike.
+    """
+
+    family: str
+    features: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.family, str) or not self.family:
+            raise InvalidInput(
+                f"the family of a model is {self.family!r}; name it by a text that is not empty"
+            )
+        try:
+            features = {name: float(value) for name, value in self.features.items()}
+        except (TypeError, ValueError, AttributeError, OverflowError):
+            raise InvalidInput(
+                f"the features of a model of family {self.family!r} map names to numbers from 0 to "
+                f"1; {self.features!r} does not"
+            ) from None
+        for name, value in features.items():
+            if not isinstance(name, str) or not 0.0 <= value <= 1.0:
+                raise InvalidInput(
+                    f"feature {name!r} of a model of family {self.family!r} is {value}; name it by "
+                    "a text, and scale it to the range from 0 to 1"
+                )
+        object.__setattr__(self, "features", features)
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """One dataset and the candidate models to choose among, each with its cost.
 
@@ -36,6 +70,9 @@ class Study:
     The dataset is the study's own name unless given: two studies that name the same dataset
     share its arms, so that one trial serves both. Studies of different tenants share none: what
     a tenant may use at most is decided tenant by tenant.
+
+    Models may be described, some or all, so that what is learned of one is believed of its like.
+    What a model is is said once: a later description of the same name changes nothing.
     """
 
     name: str
@@ -46,6 +83,7 @@ class Study:
     rows: int | None = None
     columns: int | None = None
     tenant: str = ""
+    descriptions: Mapping[str, ModelDescription] = field(default_factory=dict)
 
     def cost(self, model: str) -> float:
         """What a model costs, where that was said."""
@@ -103,3 +141,23 @@ class Study:
             raise InvalidInput(
                 f"study {self.name!r}: the floor is {self.floor}; it must be a finite number"
             )
+        self._check_descriptions()
+
+    def _check_descriptions(self) -> None:
+        if not isinstance(self.descriptions, Mapping):
+            raise InvalidInput(
+                f"study {self.name!r}: the descriptions are {self.descriptions!r}; map models to "
+                "their descriptions"
+            )
+        object.__setattr__(self, "descriptions", dict(self.descriptions))
+        for model, description in self.descriptions.items():
+            if model not in self.costs:
+                raise InvalidInput(
+                    f"study {self.name!r} describes model {model!r}, which it does not list; "
+                    "list it, or leave its description out"
+                )
+            if not isinstance(description, ModelDescription):
+                raise InvalidInput(
+                    f"study {self.name!r}: the description of model {model!r} is {description!r}; "
+                    "give a ModelDescription"
+                )

@@ -42,7 +42,7 @@ from bentham.core.learning.ahead import Begin
 from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import Option, PolicyMaker, make_policy
 from bentham.core.prior import Prior
-from bentham.core.problem import Study
+from bentham.core.problem import ModelDescription, Study
 from bentham.core.state import State
 from bentham.core.study_state import StudyState
 from bentham.core.warm_start import WarmStart
@@ -129,15 +129,17 @@ class Scheduler:
         rows: int | None = None,
         columns: int | None = None,
         tenant: str = "",
+        descriptions: Mapping[str, ModelDescription] | None = None,
         time: float = 0.0,
     ) -> None:
         """Serve a study from now on.
 
         `costs` maps its candidate models to what they cost, None where that is to be learned; a
-        list of models leaves all costs to be learned.
+        list of models leaves all costs to be learned. `descriptions` say which models are alike.
         """
         given = dict.fromkeys(costs) if isinstance(costs, list | tuple) else costs
-        spec = Study(name, given, dataset, weight, floor, rows, columns, tenant)
+        described = {} if descriptions is None else descriptions
+        spec = Study(name, given, dataset, weight, floor, rows, columns, tenant, described)
         self.apply(StudyAdded(float(time), spec))
 
     def remove_study(self, name: str, *, time: float = 0.0) -> None:

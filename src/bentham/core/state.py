@@ -145,7 +145,7 @@ class State:
             refuse_other_tenant(spec, block)
             refuse_other_costs(spec, block, self.prior.columns(spec.dataset))
         if self._learner is not None:
-            self._learner.admit(list(spec.costs))
+            self._learner.admit(list(spec.costs), spec.descriptions)
         columns = self._columns_of(spec)
         if block is None:
             block = Block(len(self._blocks), self.prior.block(key), spec.tenant)

@@ -8,7 +8,7 @@ keyed by (time, sequence), so nothing depends on chance but what the seed decide
 import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -169,6 +169,7 @@ class _Simulation:
                 floor=study.floor,
                 rows=study.rows,
                 columns=study.columns,
+                descriptions=study.descriptions,
             )
         for device in range(devices):
             self._scheduler.add_device(device)
@@ -285,14 +286,9 @@ def _misjudged(
         for (arm, cost), power in zip(costs.items(), powers, strict=True)
     }
     return [
-        Study(
-            study.name,
-            {model: believed[Arm(study.dataset, model)] for model in study.costs},
-            study.dataset,
-            study.weight,
-            study.floor,
-            study.rows,
-            study.columns,
+        replace(
+            study,
+            costs={model: believed[Arm(study.dataset, model)] for model in study.costs},
         )
         for study in studies
     ]

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from bentham.core.learning.data import Observed
 from bentham.core.learning.fit import Parameters, Switches, fit
+from bentham.core.learning.kinship import Kinship
 from bentham.core.learning.target import Features
 
 
@@ -20,7 +21,7 @@ class FitTask:
 
     observed: Sequence[Observed]
     models: int
-    features: Features | None
+    features: Features | Kinship | None
     before: Parameters | None
     switches: Switches
     turn: int

@@ -69,3 +69,20 @@ def innovations(
         innovation[..., turn + 1 :, :] -= below * innovation[..., turn, np.newaxis, :]
         sigma[turn] = np.where(new, sigma[turn], 0.0)
     return innovation, sigma
+
+
+def regression(covariance: Matrix, known: int, noise: float) -> tuple[Matrix, Matrix]:
+    """How the later variables of a Gaussian follow from the first ones, which are known to noise.
+
+    Returns weights A, one row for each later variable, and the covariance of what is left:
+    A = K_lk (K_kk + noise I)^-1 and K_ll - A K_kl.
+    """
+    cross = covariance[known:, :known]
+    inner = covariance[:known, :known] + noise * np.eye(known)
+    solved, _ = innovations(
+        inner[..., np.newaxis], np.concatenate([cross, np.eye(known)])[..., np.newaxis]
+    )
+    later, root = solved[: len(cross), :, 0], solved[len(cross) :, :, 0]
+    weights = np.einsum("li,ki->lk", later, root)
+    left = covariance[known:, known:] - np.einsum("li,mi->lm", later, later)
+    return weights, left

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bentham.core.learning.conditioning import regression
 from bentham.core.learning.data import Batch, Index, Observed, batches, pack
 from bentham.core.learning.em import Strengths, expect, maximise
+from bentham.core.learning.kinship import Kinship
 from bentham.core.learning.strength import choose
 from bentham.core.learning.target import Features, Target, fit_target
 from bentham.core.learning.warp import fit_warp
@@ -36,6 +38,9 @@ GUESS = 0.1
 SMALLEST_VARIANCE = 1e-280
 # Fewer studies than this cannot be told apart: the strengths stay at their defaults.
 STUDIES = 3
+# The least that the scores of models differ by, however alike, over their variance: weights that
+# tell models apart by less would be huge.
+KIN_NOISE = 0.01
 # Degrees of freedom that make a t distribution a Gaussian.
 GAUSSIAN = 1e9
 
@@ -70,7 +75,7 @@ class Parameters:
 def fit(
     observed: Sequence[Observed],
     models: int,
-    features: Features | None = None,
+    features: Features | Kinship | None = None,
     before: Parameters | None = None,
     switches: Switches = Switches(),  # noqa: B008 - frozen
     turn: int = 0,
@@ -95,15 +100,16 @@ def fit(
     if before is not None and before.warp == warp:
         mean, covariance = before.mean, before.covariance
     places, sample = _sample(warped)
+    likeness = features.distances() if isinstance(features, Kinship) else features
     target, variance = fit_target(
         sample,
         mean,
-        features,
+        likeness,
         before.target if before else Target(),
         strengths.freedom,
         _guess(known, warp),
     )
-    goal = variance * target.matrix(models, features)
+    goal = variance * target.matrix(models, likeness)
     packed = list(batches(warped, models))
     common = float(mean.mean())
     if switches.strengths and len(known) >= STUDIES:
@@ -118,12 +124,15 @@ def fit(
     return Parameters(mean, covariance, warp, strengths, target)
 
 
-def extended(parameters: Parameters, models: int) -> Parameters:
-    """Parameters with models added: each is the average of the others plus a deviation its own.
+def extended(parameters: Parameters, models: int, kinship: Kinship | None = None) -> Parameters:
+    """Parameters with models added, each believed to be like its kin where kinship is known.
 
-    That is a covariance whatever the one before: y_new = average of the y + noise, the noise such
-    that a new model varies as much as the average model does.
+    Otherwise each is the average of the others plus a deviation its own. Either way a new model is
+    a mixture of the known ones plus noise, which is a covariance whatever the one before; and the
+    noise is such that a new model varies about as much as the average model does.
     """
+    if kinship is not None and parameters.target.smoothness > 0.0:
+        return _like_kin(parameters, models, kinship)
     before = len(parameters.mean)
     covariance = np.zeros((models, models))
     covariance[:before, :before] = parameters.covariance
@@ -136,6 +145,24 @@ def extended(parameters: Parameters, models: int) -> Parameters:
     mean = np.full(models, parameters.mean.mean())
     mean[:before] = parameters.mean
     return replace(parameters, mean=mean, covariance=covariance)
+
+
+def _like_kin(parameters: Parameters, models: int, kinship: Kinship) -> Parameters:
+    """New models follow from the known ones as the target says.
+
+    With A and L of `regression` under the target: y_new = m0 + A (y - m0) + noise with covariance
+    v L. For models that nothing was observed of, that is where EM would end: data say nothing of
+    A, and its mode under the inverse Wishart is the target's.
+    """
+    before, known = len(parameters.mean), parameters.covariance
+    target = parameters.target.matrix(models, kinship.distances())
+    weights, left = regression(target, before, KIN_NOISE)
+    cross = np.einsum("nk,kj->nj", weights, known)
+    inner = np.einsum("nk,mk->nm", cross, weights) + np.diag(known).mean() * left
+    common = float(parameters.mean.mean())
+    new = common + np.einsum("nk,k->n", weights, parameters.mean - common)
+    covariance = np.block([[known, cross.T], [cross, (inner + inner.T) / 2.0]])
+    return replace(parameters, mean=np.concatenate([parameters.mean, new]), covariance=covariance)
 
 
 def _shaped(strengths: Strengths, switches: Switches) -> Strengths:

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from bentham.core.learning.ahead import Begin, FitTask, Result, when_needed
 from bentham.core.learning.data import Observed
 from bentham.core.learning.fit import Parameters, Switches, extended
+from bentham.core.learning.kinship import Kinship
 from bentham.core.learning.target import Features
 from bentham.core.prior import BlockPrior, MatrixRows
-from bentham.core.problem import LARGEST
+from bentham.core.problem import LARGEST, ModelDescription
 from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique_names
 from bentham.errors import InvalidPrior
 
@@ -36,7 +37,8 @@ class LearnedPrior:
 
     `history` holds scores of past studies, one row each and one column per model, NaN where a
     model was not run; it may be empty. `features` has one row per model; `groups` says which of
-    its columns share a length scale (each its own, unless given). Models may be added later.
+    its columns share a length scale (each its own, unless given). Models may be added later, and
+    described then; where features are given here, those stand, and descriptions do not count.
     """
 
     jitter = 0.0
@@ -93,6 +95,7 @@ class Learner:
             for study in prior.history
         ]
         self._models = prior.models
+        self._descriptions: dict[str, ModelDescription] = {}
         # By dataset; never changed in place, so that a belief may keep what it was made from.
         self._served: dict[str, dict[int, float]] = {}
         self._count = 0
@@ -145,8 +148,17 @@ class Learner:
 
     # -- that learns
 
-    def admit(self, models: Sequence[str]) -> None:
-        """Take in models not known before: each is as the average model, and all its own."""
+    def admit(
+        self, models: Sequence[str], descriptions: Mapping[str, ModelDescription] | None = None
+    ) -> None:
+        """Take in models not known before: each is like its kin, or like the average model.
+
+        A description counts whenever it comes first, and is not changed by another.
+        """
+        if descriptions and self._prior.features is None:
+            for model in models:
+                if model in descriptions:
+                    self._descriptions.setdefault(model, descriptions[model])
         # Each once, however often it is named: a column is of one model.
         fresh = [model for model in dict.fromkeys(models) if model not in self._columns]
         if not fresh:
@@ -156,7 +168,7 @@ class Learner:
         self._models = tuple(self._columns)
         self._block = None
         if self._parameters is not None:
-            self._parameters = extended(self._parameters, len(self._columns))
+            self._parameters = self._extended(self._parameters)
 
     def observe(self, dataset: str, column: int, score: float) -> bool:
         """Take in a score; returns whether there is something new to believe."""
@@ -232,18 +244,23 @@ class Learner:
         return FitTask(
             self._history + served,
             models,
-            _widened(self._prior.features, models),
+            self._kinship() or _widened(self._prior.features, models),
             self._parameters,
             self._prior.switches,
             turn,
         )
 
     def _believe(self, parameters: Parameters | None) -> None:
-        models = len(self._columns)
-        if parameters is not None and len(parameters.mean) < models:  # some came meanwhile
-            parameters = extended(parameters, models)
+        if parameters is not None and len(parameters.mean) < len(self._columns):
+            parameters = self._extended(parameters)  # some came meanwhile
         self._parameters = parameters
         self._begun = self._result = self._block = None
+
+    def _extended(self, parameters: Parameters) -> Parameters:
+        return extended(parameters, len(self._columns), self._kinship())
+
+    def _kinship(self) -> Kinship | None:
+        return Kinship.of(self._models, self._descriptions)
 
 
 class _Begun(NamedTuple):

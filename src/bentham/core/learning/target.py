@@ -6,7 +6,8 @@
     v         the variance that all models have
     rho       the correlation that all pairs of models have: a study is easy or hard
     lambda    how much of the rest varies smoothly over the models' features; 0 without features
-    R(l)      a Matern 5/2 correlation over the features, with one length scale per group of them
+    R(l)      a Matern 5/2 correlation over the features, with one length scale per group of them;
+              features are given with the prior (`Features`) or come with studies (`kinship`)
 
 The likelihood is that of a sample of studies, each a multivariate t about the current mean; v is
 profiled out. The search moves one parameter at a time from where it stood: few evaluations, each
@@ -15,6 +16,7 @@ a batched factorisation.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.special import gammaln
@@ -31,6 +33,17 @@ LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 STEPS = (0.5, 0.8, 0.93, 1.08, 1.25, 2.0)
 
 
+class Likeness(Protocol):
+    """What says which models are alike."""
+
+    @property
+    def groups(self) -> int:
+        """How many length scales there are."""
+
+    def correlation(self, lengths: tuple[float, ...]) -> Matrix:
+        """How alike models are expected to vary, given the length scales."""
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
     """What is known of the models: one row each, every feature scaled to the range 0 to 1.
@@ -41,6 +54,16 @@ class Features:
     values: Matrix
     group: tuple[int, ...]
 
+    @property
+    def groups(self) -> int:
+        """How many length scales there are."""
+        return 1 + max(self.group)
+
+    def correlation(self, lengths: tuple[float, ...]) -> Matrix:
+        """How alike models are expected to vary, given the length scales."""
+        own = np.array([lengths[group] for group in self.group])
+        return correlation("matern52", self.values, own)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -50,12 +73,11 @@ class Target:
     smoothness: float = 0.0
     lengths: tuple[float, ...] = field(default=())
 
-    def matrix(self, models: int, features: Features | None) -> Matrix:
+    def matrix(self, models: int, features: Likeness | None) -> Matrix:
         """The target with variance 1."""
         own = np.eye(models)
         if features is not None and self.smoothness > 0.0:
-            lengths = np.array([self.lengths[group] for group in features.group])
-            smooth = correlation("matern52", features.values, lengths)
+            smooth = features.correlation(self.lengths)
             own = (1.0 - self.smoothness) * own + self.smoothness * smooth
         return self.correlation + (1.0 - self.correlation) * own
 
@@ -63,7 +85,7 @@ class Target:
 def fit_target(
     sample: Batch,
     mean: Vector,
-    features: Features | None,
+    features: Likeness | None,
     start: Target,
     freedom: float,
     guess: float,
@@ -95,7 +117,7 @@ def fit_target(
 
     best = start
     if features is not None and not start.lengths:
-        groups = 1 + max(features.group)
+        groups = features.groups
         best = max(
             (
                 replace(start, correlation=rho, smoothness=share, lengths=(length,) * groups)

@@ -1,0 +1,98 @@
+"""Which models are alike, as their descriptions say: distances between and within families.
+
+    symbol  shape             meaning
+    f       (models,)         the number of a model's family
+    p       (models, width)   its features less 0.5; the k-th column is its family's k-th feature,
+                              0 where the model does not say
+    D0      (models, models)  2 where families differ, else 0
+    D1      (models, models)  |p - p'|^2 within a family, |p|^2 + |p'|^2 between families
+
+These are squared distances of points with an indicator for every family and a coordinate for every
+feature of every family, 0.5 for models of other families; so a Matern of D0 / l0^2 + D1 / l1^2 is
+a correlation. The points themselves would be wide and mostly empty. Two length scales, one of
+families and one of features, are few enough to be learned from little.
+
+A model without a description is the only one of its family, in the middle of it: as unlike any
+other as families are. Without an indicator of its own, all such models would stand at one place,
+and be believed to be the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bentham.core.kernels import KERNELS
+from bentham.core.learning.data import Index
+from bentham.core.problem import ModelDescription
+from bentham.core.validation import Matrix
+
+# Where a feature stands that a model does not have.
+MIDDLE = 0.5
+GROUPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Kinship:
+    """The families and the features of models, as compact as they are known."""
+
+    family: Index
+    place: Matrix
+
+    @staticmethod
+    def of(models: Sequence[str], descriptions: Mapping[str, ModelDescription]) -> "Kinship | None":
+        """The kinship of models, None if none of them is described."""
+        if not descriptions:
+            return None
+        numbers: dict[str, int] = {}
+        columns: dict[tuple[str, str], int] = {}
+        width: dict[str, int] = {}
+        entries: list[tuple[int, int, float]] = []
+        family = np.zeros(len(models), dtype=np.int64)
+        for row, model in enumerate(models):
+            described = descriptions.get(model)
+            if described is None:
+                family[row] = -1 - row  # its own: no other has this number
+                continue
+            name = described.family
+            family[row] = numbers.setdefault(name, len(numbers))
+            for feature, value in described.features.items():
+                if (name, feature) not in columns:
+                    columns[name, feature] = width.get(name, 0)
+                    width[name] = columns[name, feature] + 1
+                entries.append((row, columns[name, feature], value - MIDDLE))
+        place = np.zeros((len(models), max(width.values(), default=0)))
+        for row, column, value in entries:
+            place[row, column] = value
+        return Kinship(family, place)
+
+    def distances(self) -> "Distances":
+        """How far models are from each other."""
+        same = self.family[:, np.newaxis] == self.family
+        norm, within = np.zeros(len(self.place)), np.zeros(same.shape)
+        for column in self.place.T:  # one at a time: all at once would take much memory
+            norm += column * column
+            difference = column[:, np.newaxis] - column
+            within += difference * difference
+        return Distances(
+            np.where(same, 0.0, 2.0), np.where(same, within, norm[:, np.newaxis] + norm)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Squared distances between models: of their families, and of their features."""
+
+    family: Matrix
+    features: Matrix
+
+    @property
+    def groups(self) -> int:
+        """How many length scales there are."""
+        return GROUPS
+
+    def correlation(self, lengths: tuple[float, ...]) -> Matrix:
+        """How alike models are expected to vary, given the length scales."""
+        family, features = lengths
+        squares = self.family / (family * family) + self.features / (features * features)
+        return KERNELS["matern52"](np.sqrt(squares))
