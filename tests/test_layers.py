@@ -26,8 +26,8 @@ ALLOWED = {
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
-    "service": {"core", "tables", "storage", "snapshots", "wire", "errors", ""},
-    "http": {"service", "storage", "tables", "wire", "errors", ""},
+    "service": {"core", "tables", "storage", "snapshots", "training", "wire", "errors", ""},
+    "http": {"service", "storage", "tables", "training", "wire", "errors", ""},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
     | {"storage", "service", "http", "wire", "client", "executors", "worker", "errors", ""},
     "__main__": {"cli"},

@@ -19,6 +19,7 @@ from bentham import __version__
 from bentham.core import Decision, Gain, Reason
 from bentham.errors import InvalidInput
 from bentham.service import events as happened
+from bentham.service.leases import Leases, Terms
 from bentham.service.pool import Pool
 from bentham.service.recovery import recover, save_snapshot
 from bentham.service.settings import SNAPSHOT_EVENTS
@@ -98,9 +99,10 @@ def _measured(log: EventLog, events: int, progress: Callable[[str], None]) -> di
 
 def _seen(pool: Pool) -> list[Any]:
     """All that can be seen of a pool, and what is believed of some studies, to the bit."""
-    seen: list[Any] = [study_view(study) for study in pool.studies.values()]
+    seen: list[Any] = [study_view(pool, study) for study in pool.studies.values()]
     seen += [tenant_view(tenant, pool.time) for tenant in pool.tenants.values()]
-    seen += [trial_view(trial) for trial in pool.trials.values()]
+    leases = Leases(Terms())
+    seen += [trial_view(trial, leases) for trial in pool.trials.values()]
     served = [study for study in pool.studies.values() if study.served]
     return seen + [candidate_views(pool, study) for study in served[:BELIEVED]]
 

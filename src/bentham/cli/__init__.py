@@ -10,6 +10,8 @@ from bentham import __version__
 from bentham.cli.bench import bench_app
 from bentham.cli.db import db_app
 from bentham.cli.log import log_app
+from bentham.cli.remote_catalog import algorithms, costs, metrics
+from bentham.cli.remote_datasets import dataset_app
 from bentham.cli.remote_devices import device_app, trial_app
 from bentham.cli.remote_explain import explain
 from bentham.cli.remote_history import history_app
@@ -41,6 +43,10 @@ app.command()(serve)
 app.command()(worker)
 app.command()(status)
 app.command()(explain)
+app.command()(algorithms)
+app.command()(metrics)
+app.command()(costs)
+app.add_typer(dataset_app, name="dataset")
 app.add_typer(study_app, name="study")
 app.add_typer(trial_app, name="trial")
 app.add_typer(device_app, name="device")

@@ -15,6 +15,7 @@ from bentham.cli.remote import (
     grid,
     moment,
     number,
+    plain,
     print_json,
     show,
     span,
@@ -161,6 +162,7 @@ def show_trial(
                 ("trial", f"{found.id}, attempt {found.attempt}"),
                 ("state", f"{found.state}{f': {found.reason}' if found.reason else ''}"),
                 ("score", number(found.score)),
+                *_progress(found),
                 ("model", found.model),
                 ("dataset", found.dataset or "-"),
                 ("study", f"{found.study} of {found.tenant}"),
@@ -203,3 +205,30 @@ def _print_device(one: "Device", as_json: bool) -> None:
             ]
         )
     )
+
+
+def _progress(trial: "Trial") -> list[tuple[str, str]]:
+    """How far it is, its scores on the way, and other figures that it ended with."""
+    rows = []
+    if trial.progress is not None:
+        rows.append(("progress", f"{trial.progress:.0%}"))
+    if trial.scores:
+        rows.append(("on the way", ", ".join(number(score) for score in trial.scores)))
+    if trial.metrics:
+        told = (f"{name} {number(value)}" for name, value in trial.metrics.items())
+        rows.append(("metrics", ", ".join(told)))
+    return rows
+
+
+@trial_app.command("log")
+def trial_log(
+    trial: TrialId, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
+) -> None:
+    """Print what a trial printed.
+
+    For example:
+
+    [bold]bentham trial log t_0123456789abcdef[/]
+    """
+    with connect(server, token_file) as client:
+        print(plain(client.trial_log(trial)), end="")

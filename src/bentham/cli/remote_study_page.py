@@ -22,8 +22,10 @@ def study_page(study: "Study", candidates: "Sequence[Candidate] | None") -> list
         ("study", f"{study.name} ({study.id})"),
         ("tenant", study.tenant),
         ("state", f"{study.state}{f': {study.reason}' if study.reason else ''}"),
-        ("dataset", f"{study.dataset or '-'}{_size(study)}"),
+        ("dataset", f"{study.data or study.dataset or '-'}{_size(study)}"),
+        *_training(study),
         ("best so far", "-" if best is None else f"{number(best.score)} by {best.model}"),
+        *_configuration(study),
         ("metric", f"{study.metric}, floor {number(study.floor)}, weight {number(study.weight)}"),
         ("models", f"{study.models}, {study.untried} of them untried"),
         (
@@ -61,6 +63,40 @@ def study_page(study: "Study", candidates: "Sequence[Candidate] | None") -> list
 def _rank(one: "Candidate") -> tuple[int, float, float]:
     score = -inf if one.score is None else one.score
     return ORDER[one.state], -score, -(one.rate or 0.0)
+
+
+def _training(study: "Study") -> list[tuple[str, str]]:
+    """What it is over, and what was inferred."""
+    over = study.training
+    if over is None:
+        return []
+    kinds = [
+        f"{count:,} {kind}{'s' if count > 1 else ''}".replace("categorys", "categories")
+        for kind in ("number", "category")
+        if (count := sum(each == kind for each in over.columns.values()))
+    ]
+    split = over.split
+    judged = (
+        f"{split.folds} folds"
+        if split.kind == "folds"
+        else f"{split.share:.0%} of the rows held out"
+    )
+    return [
+        ("predicts", f"{over.target}: {over.task} from {' and '.join(kinds)}"),
+        ("judged by", f"{judged}, seed {split.seed}"),
+        *(("note", note) for note in over.notes),
+    ]
+
+
+def _configuration(study: "Study") -> list[tuple[str, str]]:
+    """What the best model stands for."""
+    best = study.incumbent
+    if best is None or not best.algorithm:
+        return []
+    settings = ", ".join(f"{name}={value}" for name, value in best.configuration.items())
+    figures = ", ".join(f"{name} {number(value)}" for name, value in best.metrics.items())
+    rows = [("", f"{best.algorithm}({settings})")]
+    return [*rows, ("", figures)] if figures else rows
 
 
 def _size(study: "Study") -> str:

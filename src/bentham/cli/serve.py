@@ -80,6 +80,17 @@ def serve(
             "be lost; those issued before stay good until they are revoked.",
         ),
     ] = False,
+    algorithms: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Algorithms of your own, in TOML, beside those that are built in; give the same "
+            "file to the workers. See docs/own-training.md.",
+        ),
+    ] = None,
+    max_upload: Annotated[
+        int, typer.Option(min=1, max=4096, metavar="MIB", help="How large a dataset may be.")
+    ] = 64,
     rate_limit: Annotated[
         float,
         typer.Option(min=0.0, metavar="N", help="Requests a second for each token; 0: no limit."),
@@ -105,7 +116,8 @@ def serve(
     from bentham.service.events import PoolCreated
     from bentham.service.leases import Terms
     from bentham.service.settings import Settings
-    from bentham.storage import open_log
+    from bentham.storage import open_files, open_log
+    from bentham.training.catalog import load_catalog
 
     if policy not in POLICIES:
         raise InvalidInput(f"--policy is {policy!r}; choose {' or '.join(POLICIES)}")
@@ -114,6 +126,7 @@ def serve(
             f"--heartbeat {heartbeat:g} is too long for --lease {lease:g}: at most half of it, so "
             "that one lost heartbeat does not lose a trial"
         )
+    catalog = load_catalog(algorithms)
     configure_logs(log_level)
     if data.exists() and not data.is_dir():
         raise InvalidInput(f"--data {data} is a file; name a folder")
@@ -134,8 +147,9 @@ def serve(
             observer=metrics,
             snapshot=lambda: _begin_snapshot(data, database),
         )
-        bounds = Bounds(requests_per_second=rate_limit)
-        raise typer.Exit(run(engine, metrics, listener, bounds))
+        files = open_files(database, data)
+        bounds = Bounds(dataset_bytes=max_upload * 2**20, requests_per_second=rate_limit)
+        raise typer.Exit(run(engine, metrics, files, catalog, listener, bounds))
 
 
 def _listening(host: str, port: int) -> socket.socket:

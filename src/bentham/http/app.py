@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from bentham import __version__
-from bentham.http import routes_admin, routes_devices, routes_studies, stream
+from bentham.http import routes_admin, routes_datasets, routes_devices, routes_studies, stream
 from bentham.http.answers import answered, problem, refused
 from bentham.http.context import Context, context_of, look, request_id
 from bentham.http.documents import describe
@@ -19,12 +19,16 @@ from bentham.http.gate import Bounds, Gate
 from bentham.http.metrics import Metrics
 from bentham.service.engine import Engine
 from bentham.service.refusals import Refusal
+from bentham.storage import Files
+from bentham.training.catalog import Catalog
 from bentham.wire.base import complaints
 
 logger = structlog.get_logger("bentham.http")
 
 
-def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -> FastAPI:
+def create_app(
+    engine: Engine, metrics: Metrics, files: Files, catalog: Catalog, bounds: Bounds | None = None
+) -> FastAPI:
     """An app around an engine, which lives as long as the app does."""
 
     @asynccontextmanager
@@ -32,6 +36,7 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
         engine.start()
         yield
         await engine.stop()
+        files.close()
 
     app = FastAPI(
         title="Bentham",
@@ -43,8 +48,8 @@ def create_app(engine: Engine, metrics: Metrics, bounds: Bounds | None = None) -
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
-    app.state.context = Context(engine, metrics)
-    for module in (routes_devices, routes_studies, routes_admin, stream):
+    app.state.context = Context(engine, metrics, files, catalog)
+    for module in (routes_devices, routes_studies, routes_datasets, routes_admin, stream):
         app.include_router(module.router)
     app.add_api_route("/healthz", healthz, include_in_schema=False)
     app.add_api_route("/readyz", readyz, include_in_schema=False)

@@ -14,11 +14,14 @@ from bentham.service.commands import Command
 from bentham.service.desk import Desk, scoped_key
 from bentham.service.engine import Engine
 from bentham.service.estimates import Estimates
+from bentham.service.intake import Intake
 from bentham.service.pool import Pool
 from bentham.service.refusals import Invalid, Unauthenticated
 from bentham.service.scope import Caller
 from bentham.service.tokens import NO_TOKEN
 from bentham.service.views import View
+from bentham.storage import Files
+from bentham.training.catalog import Catalog
 
 Result = TypeVar("Result")
 _KEY = re.compile(r"[\x20-\x7e]{1,200}")
@@ -27,10 +30,12 @@ _KEY = re.compile(r"[\x20-\x7e]{1,200}")
 class Context:
     """What all handlers share; it lives in `app.state`."""
 
-    def __init__(self, engine: Engine, metrics: Metrics):
+    def __init__(self, engine: Engine, metrics: Metrics, files: Files, catalog: Catalog):
         self.engine = engine
         self.metrics = metrics
         self.desk = Desk(engine)
+        self.intake = Intake(files)
+        self.catalog = catalog
         self.estimates = Estimates()
         self.listeners: Counter[str] = Counter()  # open streams, by token
 

@@ -35,7 +35,9 @@ class Bounds:
     body_bytes: int = 64 * 2**10
     study_bytes: int = 2**20
     history_bytes: int = 32 * 2**20
+    dataset_bytes: int = 64 * 2**20
     body_seconds: float = 30.0
+    dataset_seconds: float = 600.0
     header_bytes: int = 64 * 2**10
     header_seconds: float = 10.0
     requests_per_second: float = 2000.0
@@ -121,6 +123,8 @@ class Gate:
         bounds = self._bounds
         if scope["path"] == "/v1/history":
             return bounds.history_bytes
+        if scope["path"] == "/v1/datasets":
+            return bounds.dataset_bytes
         return bounds.study_bytes if scope["path"] == "/v1/studies" else bounds.body_bytes
 
     def _too_large(self, scope: Scope, name: str) -> Response:
@@ -135,7 +139,9 @@ class Gate:
     def _bounded(self, scope: Scope, receive: Receive, name: str, send: Send) -> Receive:
         """What is received, up to the limits of size and time."""
         left = self._most(scope)
-        until = time.monotonic() + self._bounds.body_seconds
+        upload = scope["path"] == "/v1/datasets"
+        seconds = self._bounds.dataset_seconds if upload else self._bounds.body_seconds
+        until = time.monotonic() + seconds
         whole = False
 
         async def receiving() -> Message:

@@ -7,13 +7,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from bentham import wire
-from bentham.errors import StorageUnavailable
 from bentham.http.answers import answered
 from bentham.http.context import context_of, look, request_id, token_of
 from bentham.http.documents import PROBLEMS, Page
 from bentham.service.commands_datasets import Upload, add_dataset, drop_dataset, same
 from bentham.service.pool import Pool
-from bentham.service.refusals import Invalid, Missing, Unready
+from bentham.service.refusals import Invalid, Missing
 from bentham.service.scope import Caller, Scope, page
 from bentham.service.views import View, dataset_view
 from bentham.training.metrics import METRICS
@@ -43,8 +42,8 @@ async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Resp
     """Upload a table, CSV or Parquet. The same content by the same name again changes nothing."""
     context, token = context_of(request), token_of(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    format = CONTENT_TYPES.get(kind)
-    if format is None:
+    shape = CONTENT_TYPES.get(kind)
+    if shape is None:
         raise Invalid(f"the Content-Type is {kind[:100]!r}; send one of {', '.join(CONTENT_TYPES)}")
     # Who may not, or not for that tenant, learns it before anything is read.
     await look(request, lambda pool, caller, _: same(pool, caller, tenant, "", ""), *OWNERS)
@@ -57,8 +56,8 @@ async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Resp
         known = await look(request, again, *OWNERS)
         if known is not None:
             return answered(known, 201)
-        found = await context.intake.inspect(taken, format)
-        upload = Upload(name, taken.hash, format, taken.bytes, found)
+        found = await context.intake.inspect(taken, shape)
+        upload = Upload(name, taken.hash, shape, taken.bytes, found)
         async with context.intake.keeping:
             await context.intake.keep(taken)
             view = await context.desk.write(
@@ -128,22 +127,22 @@ async def content(request: Request, dataset: str) -> Response:
         found = Scope(pool, caller).dataset(dataset)
         return found.hash, found.format
 
-    hash, format = await look(request, at, *OWNERS)
-    return await streamed(request, hash, format)
+    digest, shape = await look(request, at, *OWNERS)
+    return await streamed(request, digest, shape)
 
 
-async def streamed(request: Request, hash: str, format: str) -> Response:
+async def streamed(request: Request, digest: str, shape: str) -> Response:
     """A content as it was uploaded."""
     intake = context_of(request).intake
 
     def open_content() -> Iterator[bytes] | None:
-        return intake.files.load(hash)
+        return intake.files.load(digest)
 
     parts = await intake.run(open_content)
     if parts is None:
         raise Missing("the content of this dataset is gone; upload it again")
-    kinds = {each: kind for kind, each in CONTENT_TYPES.items()}
-    return StreamingResponse(parts, media_type=kinds[CONTENT_TYPES_OF[format]])
+    kind = next(kind for kind, each in CONTENT_TYPES.items() if each == shape)
+    return StreamingResponse(parts, media_type=kind)
 
 
 @router.get("/algorithms", response_model=Page[wire.Algorithm], tags=["datasets"])

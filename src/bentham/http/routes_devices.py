@@ -3,18 +3,23 @@
 Routes are tried in order: what devices ask for all the time comes first.
 """
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from bentham import wire
 from bentham.http.answers import answered
 from bentham.http.context import change, context_of, key_of, look, request_id, token_of
 from bentham.http.documents import PROBLEMS, Page
+from bentham.http.routes_datasets import streamed
 from bentham.service import commands_devices
+from bentham.service.intake import log_key
 from bentham.service.ledger import Ledger
 from bentham.service.pool import Pool
+from bentham.service.refusals import Conflicting, Missing
 from bentham.service.scope import Caller, Scope, require
-from bentham.service.views import View, device_view, trial_view
+from bentham.service.views import View, device_view, training_view, trial_view
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 RUNNERS = ("device", "admin")
@@ -40,12 +45,14 @@ async def lease(request: Request, device: str, asked: wire.LeaseRequest) -> Resp
 
 @router.post("/trials/{trial}/heartbeat", response_model=wire.Renewal, tags=["trials"])
 async def heartbeat(request: Request, trial: str, asked: wire.Heartbeat) -> Response:
-    """Say that a trial still runs: its lease is renewed. 409 if it has ended, however it did."""
+    """Say that a trial still runs, and how far it is: its lease is renewed. 409 if it has ended."""
 
     def carry_out(ledger: Ledger, caller: Caller) -> View:
         require(caller, *RUNNERS)
         running = commands_devices.held(ledger.pool, caller, trial, asked.fence)
         ledger.renew(running.id, running.device)
+        if asked.progress is not None or asked.scores:
+            ledger.leases.tell(running.id, asked.progress, tuple(asked.scores))
         terms = ledger.leases.terms
         return {
             "trial": running.id,
@@ -61,8 +68,9 @@ async def complete_trial(request: Request, trial: str, asked: wire.Complete) -> 
     """Report a trial's score. Repeated, it is answered again; late, it is a 409."""
 
     def again(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
-        return trial_view(Scope(pool, caller).trial(trial))
+        return trial_view(Scope(pool, caller).trial(trial), leases)
 
+    leases = context_of(request).engine.ledger.leases
     return await change(
         request,
         lambda caller: commands_devices.complete_trial(caller, trial, asked),
@@ -85,6 +93,39 @@ async def release_trial(request: Request, trial: str, asked: wire.Release) -> Re
     return await change(
         request, lambda caller: commands_devices.release_trial(caller, trial, asked), *RUNNERS
     )
+
+
+@router.get("/trials/{trial}/data", tags=["trials"], response_class=Response)
+async def trial_data(request: Request, trial: str) -> Response:
+    """The file that a trial which runs trains on, as it was uploaded."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> tuple[str, str]:  # noqa: ARG001
+        found = Scope(pool, caller).trial(trial)
+        if found.state != "running":
+            raise Conflicting(f"trial {trial} is {found.state}; only one that runs needs its data")
+        training = training_view(found.study.shared)
+        if training is None:
+            raise Missing(f"trial {trial} trains on no data of ours")
+        return training["hash"], training["format"]
+
+    digest, shape = await look(request, at, *RUNNERS)
+    return await streamed(request, digest, shape)
+
+
+@router.put("/trials/{trial}/log", status_code=204, tags=["trials"], response_class=Response)
+async def keep_log(
+    request: Request, trial: str, fence: Annotated[int, Query(ge=0, lt=2**63)]
+) -> Response:
+    """Keep what a trial printed, before it is reported: once, and of limited size."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> None:  # noqa: ARG001
+        commands_devices.held(pool, caller, trial, fence)
+
+    await look(request, at, *RUNNERS)
+    content = await request.body()
+    intake = context_of(request).intake
+    await intake.run(lambda: intake.files.save(log_key(trial), [content]))
+    return Response(status_code=204)
 
 
 @router.post("/devices", status_code=201, response_model=wire.Device, tags=["devices"])

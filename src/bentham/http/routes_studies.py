@@ -10,13 +10,24 @@ from bentham import wire
 from bentham.http.answers import answered
 from bentham.http.context import change, context_of, look
 from bentham.http.documents import PROBLEMS, Page
-from bentham.service import commands
+from bentham.service import commands_studies
+from bentham.service.calibration import costs_view
 from bentham.service.commands import Command
 from bentham.service.events import TrialLeased, decode
+from bentham.service.exports import study_script
+from bentham.service.intake import log_key
 from bentham.service.overview import overview_view
 from bentham.service.pool import Pool
+from bentham.service.refusals import Missing
 from bentham.service.scope import Caller, Scope, page
-from bentham.service.views import View, candidate_views, decision_view, study_view, trial_view
+from bentham.service.views import (
+    View,
+    candidate_views,
+    decision_view,
+    record_view,
+    study_view,
+    trial_view,
+)
 from bentham.wire.devices import TrialState
 from bentham.wire.studies import StudyState
 
@@ -24,13 +35,18 @@ router = APIRouter(prefix="/v1", responses=PROBLEMS)
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 After = Annotated[str | None, Query(max_length=100, description="The `next` of the page before.")]
 OWNERS = ("admin", "tenant")
+RUNNERS = ("admin", "tenant", "device")
 
 
 @router.post("/studies", status_code=201, response_model=wire.Study, tags=["studies"])
 async def create_study(request: Request, asked: wire.StudyCreate) -> Response:
     """Create a study; it is served from now on."""
+    catalog = context_of(request).catalog
     return await change(
-        request, lambda caller: commands.create_study(caller, asked), *OWNERS, status=201
+        request,
+        lambda caller: commands_studies.create_study(caller, asked, catalog),
+        *OWNERS,
+        status=201,
     )
 
 
@@ -42,7 +58,7 @@ async def list_studies(
 
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
         studies, following = page(Scope(pool, caller).studies(state), limit, after)
-        return {"items": [study_view(study) for study in studies], "next": following}
+        return {"items": [study_view(pool, study, False) for study in studies], "next": following}
 
     return answered(await look(request, at, *OWNERS))
 
@@ -63,22 +79,46 @@ async def list_candidates(request: Request, study: str) -> Response:
     return answered({"items": await look(request, at, *OWNERS), "next": None})
 
 
+@router.get("/studies/{study}/record", response_model=Page[wire.Improvement], tags=["studies"])
+async def show_record(request: Request, study: str) -> Response:
+    """A study's learning record: each score as it came, and the best by then."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> list[View]:  # noqa: ARG001
+        return record_view(Scope(pool, caller).study(study))
+
+    return answered({"items": await look(request, at, *OWNERS), "next": None})
+
+
+@router.get("/studies/{study}/script", tags=["studies"], response_class=Response)
+async def show_script(
+    request: Request, study: str, model: Annotated[str | None, Query(max_length=200)] = None
+) -> Response:
+    """A script that trains the best model so far, or the one named, and reproduces its score."""
+    catalog = context_of(request).catalog
+
+    def at(pool: Pool, caller: Caller, now: float) -> str:  # noqa: ARG001
+        return study_script(pool, Scope(pool, caller).study(study), model, catalog)
+
+    text = await look(request, at, *OWNERS)
+    return Response(text, media_type="text/x-python; charset=utf-8")
+
+
 @router.post("/studies/{study}/pause", response_model=wire.Study, tags=["studies"])
 async def pause_study(request: Request, study: str) -> Response:
     """Start no more trials for a study until it is resumed; those that run go on."""
-    return await _move(request, study, lambda caller: commands.pause_study(caller, study))
+    return await _move(request, study, lambda caller: commands_studies.pause_study(caller, study))
 
 
 @router.post("/studies/{study}/resume", response_model=wire.Study, tags=["studies"])
 async def resume_study(request: Request, study: str) -> Response:
     """Go on with a paused study."""
-    return await _move(request, study, lambda caller: commands.resume_study(caller, study))
+    return await _move(request, study, lambda caller: commands_studies.resume_study(caller, study))
 
 
 @router.post("/studies/{study}/close", response_model=wire.Study, tags=["studies"])
 async def close_study(request: Request, study: str) -> Response:
     """End a study for good; trials that run go on, and what they show is kept."""
-    return await _move(request, study, lambda caller: commands.close_study(caller, study))
+    return await _move(request, study, lambda caller: commands_studies.close_study(caller, study))
 
 
 async def _move(request: Request, study: str, command: Callable[[Caller], Command]) -> Response:
@@ -86,7 +126,7 @@ async def _move(request: Request, study: str, command: Callable[[Caller], Comman
 
 
 def _study(study: str) -> Callable[[Pool, Caller, float], View]:
-    return lambda pool, caller, _: study_view(Scope(pool, caller).study(study))
+    return lambda pool, caller, _: study_view(pool, Scope(pool, caller).study(study))
 
 
 @router.get("/trials", response_model=Page[wire.Trial], tags=["trials"])
@@ -101,7 +141,9 @@ async def list_trials(
 
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
         trials, following = page(Scope(pool, caller).trials(study, state), limit, after)
-        return {"items": [trial_view(trial) for trial in trials], "next": following}
+        return {"items": [trial_view(trial, leases) for trial in trials], "next": following}
+
+    leases = context_of(request).engine.ledger.leases
 
     return answered(await look(request, at, "admin", "tenant", "device"))
 
@@ -111,9 +153,27 @@ async def show_trial(request: Request, trial: str) -> Response:
     """One trial."""
 
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
-        return trial_view(Scope(pool, caller).trial(trial))
+        return trial_view(Scope(pool, caller).trial(trial), leases)
+
+    leases = context_of(request).engine.ledger.leases
 
     return answered(await look(request, at, "admin", "tenant", "device"))
+
+
+@router.get("/trials/{trial}/log", tags=["trials"], response_class=Response)
+async def trial_log(request: Request, trial: str) -> Response:
+    """What a trial printed, as far as its device kept it."""
+    await look(request, lambda pool, caller, _: Scope(pool, caller).trial(trial), *RUNNERS)
+    intake = context_of(request).intake
+
+    def load() -> bytes | None:
+        parts = intake.files.load(log_key(trial))
+        return None if parts is None else b"".join(parts)
+
+    content = await intake.run(load)
+    if content is None:
+        raise Missing(f"trial {trial} has no log; it runs, or printed nothing")
+    return Response(content, media_type="text/plain; charset=utf-8")
 
 
 @router.get("/decisions", response_model=Page[wire.Decision], tags=["decisions"])
@@ -154,6 +214,16 @@ async def _decision(request: Request, sequence: int) -> View:
         return decision_view(pool, Scope(pool, caller), record.time, event)
 
     return await look(request, at, *OWNERS)
+
+
+@router.get("/costs", response_model=wire.Costs, tags=["overview"])
+async def show_costs(request: Request) -> Response:
+    """How well costs were predicted; a tenant sees its own trials."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
+        return costs_view(pool, Scope(pool, caller))
+
+    return answered(await look(request, at, *OWNERS))
 
 
 @router.get("/overview", response_model=wire.Overview, tags=["overview"])

@@ -13,6 +13,8 @@ from bentham.http.gate import Bounds
 from bentham.http.metrics import Metrics
 from bentham.http.protocol import protocol_within
 from bentham.service.engine import Engine
+from bentham.storage import Files
+from bentham.training.catalog import Catalog
 
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
@@ -50,12 +52,17 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    engine: Engine, metrics: Metrics, listener: socket.socket, bounds: Bounds | None = None
+    engine: Engine,
+    metrics: Metrics,
+    files: Files,
+    catalog: Catalog,
+    listener: socket.socket,
+    bounds: Bounds | None = None,
 ) -> int:
     """Serve until a signal; returns the exit code."""
     bounds = bounds or Bounds()
     config = uvicorn.Config(
-        create_app(engine, metrics, bounds),
+        create_app(engine, metrics, files, catalog, bounds),
         http=protocol_within(bounds),
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",

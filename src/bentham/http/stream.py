@@ -101,7 +101,7 @@ async def _line(context: Context, happening: Happening) -> bytes:
             if kind == "token-issued":
                 return token_view(ledger.pool.tokens[subject])
             if kind == "trial-leased":  # the lease itself is its device's, and numbered for all
-                return trial_view(ledger.pool.trials[subject])
+                return trial_view(ledger.pool.trials[subject], ledger.leases)
             return answer(ledger.pool, ledger.leases, ledger.now(), kind, subject)
         except (Refusal, KeyError, ValueError):  # gone since, or nothing that has a view
             return {"name": subject}

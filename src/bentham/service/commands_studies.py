@@ -29,6 +29,7 @@ OVER_DATA = "data:"  # then what it is over, as a digest
 # All that a score depends on, but for the model.
 _MATTERS = ("hash", "format", "delimiter", "target", "task", "metric", "columns", "split")
 
+
 @dataclass(frozen=True, slots=True)
 class _Choice:
     """What a study chooses among, and over what."""
@@ -230,5 +231,3 @@ def _not_closed(study: Study) -> Study:
     if study.state == "closed":
         raise Conflicting(f"the study is closed ({study.reason}); create another one")
     return study
-
-

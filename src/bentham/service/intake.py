@@ -41,6 +41,11 @@ class Taken:
     bytes: int
 
 
+def log_key(trial: str) -> str:
+    """Where what a trial printed is kept."""
+    return f"log/{trial}"
+
+
 class Intake:
     """Where uploads arrive. `keeping` is held by whoever adds or drops content."""
 
@@ -66,10 +71,10 @@ class Intake:
             finally:
                 os.unlink(name)
 
-    async def inspect(self, taken: Taken, format: str) -> wire.Inspection:
+    async def inspect(self, taken: Taken, shape: str) -> wire.Inspection:
         """What is in a file; refused if it is no dataset."""
         async with self._inspections:
-            said = await _inspected(taken.path, format)
+            said = await _inspected(taken.path, shape)
         try:
             found = wire.Inspection.model_validate_json(said)
         except ValidationError:
@@ -86,9 +91,9 @@ class Intake:
         """Store a file by its hash; durable on return."""
         await self.run(lambda: self.files.save(taken.hash, _parts(taken.path)))
 
-    async def drop(self, hash: str) -> None:
+    async def drop(self, digest: str) -> None:
         """Forget a content."""
-        await self.run(lambda: self.files.drop(hash))
+        await self.run(lambda: self.files.drop(digest))
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Do something with files, away from the event loop."""
@@ -104,10 +109,10 @@ def _parts(path: Path) -> Iterator[bytes]:
             yield part
 
 
-async def _inspected(path: Path, format: str) -> bytes:
+async def _inspected(path: Path, shape: str) -> bytes:
     """What the inspecting process says; nothing if it does not end in time."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bentham.training.inspect", "--format", format,
+        sys.executable, "-m", "bentham.training.inspect", "--format", shape,
         "--memory", str(MEMORY_MIB), "--seconds", f"{SECONDS:g}", str(path),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

@@ -1,0 +1,218 @@
+"""`bentham dataset ...`: tables of data, and how a study names one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote import age, cell, confirm, fields, grid, print_json, show
+from bentham.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import Dataset
+
+dataset_app = typer.Typer(help="Tables of data to train on.", no_args_is_help=True)
+MOST_COLUMNS = 100
+PARQUET = (".parquet", ".pq")
+SOURCES = ("sklearn:", "openml:")
+Which = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, or its name.", show_default=False)
+]
+
+
+@dataset_app.command("add")
+def add(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A CSV or Parquet file; or one that scikit-learn has or can fetch, as in "
+            "sklearn:digits and openml:credit-g.",
+            show_default=False,
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What to call it. [dim]\\[default: the file's name][/]",
+            show_default=False,
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Whose it is; a tenant's own token says it already, and what an operator adds "
+            "for nobody is for everybody.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Upload a table, and see what was found in it.
+
+    For example:
+
+    [bold]bentham dataset add churn.csv[/]
+    """
+    with connect(server, token_file) as client:
+        made = upload(client, source, name, tenant)
+    if as_json:
+        print_json(made)
+    else:
+        _show(made)
+
+
+@dataset_app.command("list")
+def list_datasets(
+    as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
+) -> None:
+    """Show one's own datasets and those that are everybody's.
+
+    For example:
+
+    [bold]bentham dataset list[/]
+    """
+    with connect(server, token_file) as client:
+        datasets = list(client.datasets())
+    if as_json:
+        print_json(datasets)
+        return
+    table = grid(["id", "~name", "~whose", ">rows", ">columns", ">size", ">added"])
+    for one in datasets:
+        size = f"{one.bytes / 2**20:,.1f} MiB"
+        table.add_row(
+            one.id,
+            cell(one.name),
+            cell(one.tenant or "everybody's"),
+            f"{one.rows:,}",
+            f"{len(one.columns):,}",
+            size,
+            age(one.created),
+        )
+    show(table if datasets else "No datasets; add one: bentham dataset add FILE")
+
+
+@dataset_app.command("show")
+def show_dataset(
+    dataset: Which,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show the columns of a dataset, and what was noticed.
+
+    For example:
+
+    [bold]bentham dataset show churn.csv[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_dataset(client, dataset)
+    if as_json:
+        print_json(found)
+    else:
+        _show(found)
+
+
+@dataset_app.command("drop")
+def drop(
+    dataset: Which,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Forget a dataset for good; studies over it must be closed.
+
+    For example:
+
+    [bold]bentham dataset drop churn.csv --yes[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_dataset(client, dataset)
+        confirm(f"Drop dataset {found.name!r} ({found.id})? Its content is lost.", yes)
+        client.drop_dataset(found.id)
+    if as_json:
+        print_json(found)
+    else:
+        show(cell(f"Dataset {found.name} ({found.id}) is gone."))
+
+
+def upload(
+    client: "Client", source: str, name: str | None = None, tenant: str | None = None
+) -> "Dataset":
+    """Send a file, or what scikit-learn has by that name, to the server."""
+    path = Path(source)
+    if source.startswith(SOURCES):
+        # Here, since it takes scikit-learn.
+        from bentham.training.sources import fetch
+
+        with waiting(f"Fetching {source}"):
+            fetched = fetch(source)
+        with waiting(f"Uploading {source}"):
+            return client.add_dataset(name or source, fetched.content, fetched.format, tenant)
+    if not path.is_file():
+        raise InvalidInput(f"{path}: there is no such file; check its name")
+    shape = "parquet" if path.suffix.lower() in PARQUET else "csv"
+    with waiting(f"Uploading {path.name}"):
+        return client.add_dataset(name or path.name, path, shape, tenant)  # type: ignore[arg-type]
+
+
+def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "Dataset":
+    """A dataset by its id or name; one's own before everybody's."""
+    found = [
+        one
+        for one in client.datasets()
+        if text in (one.id, one.name) and (tenant is None or one.tenant in ("", tenant))
+    ]
+    if not found:
+        raise NotFound(
+            f"there is no dataset {text!r}; bentham dataset list shows those there are, and "
+            "bentham dataset add FILE adds one",
+            404,
+        )
+    own = [one for one in found if one.tenant]
+    if len(own) > 1:
+        some = ", ".join(one.id for one in own[:4])
+        raise InvalidInput(f"{len(own)} datasets are named {text!r}; say which by its id: {some}")
+    return (own or found)[0]
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Show on a terminal that something takes its time."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(text):
+        yield
+
+
+def _show(one: "Dataset") -> None:
+    rows = [
+        ("dataset", f"{one.name} ({one.id})"),
+        ("whose", one.tenant or "everybody's"),
+        ("size", f"{one.rows:,} rows x {len(one.columns):,} columns, {one.bytes:,} bytes"),
+        ("sha256", one.hash),
+        *(("note", note) for note in one.notes),
+    ]
+    table = grid(["~column", "type", ">missing", ">values", "~note"])
+    for column in one.columns[:MOST_COLUMNS]:
+        table.add_row(
+            cell(column.name),
+            column.type,
+            f"{column.missing:,}" if column.missing else "-",
+            f"{column.distinct:,}",
+            cell(column.note),
+        )
+    show(fields(rows), table)
+    if len(one.columns) > MOST_COLUMNS:
+        show(f"... and {len(one.columns) - MOST_COLUMNS:,} more; --json gives all")

@@ -1,0 +1,93 @@
+"""`bentham study export` and `bentham study record`: what a study found out."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.files import check_writable
+from bentham.cli.remote import cell, find_study, grid, number, print_json, show, span
+from bentham.errors import InvalidInput
+
+MOST_SHOWN = 200
+Which = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, or its name.", show_default=False)
+]
+
+
+def export(
+    study: Which,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write it; - is standard output. [dim]\\[default: the study's name, "
+            ".py][/]",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Another model of the study. [dim]\\[default: the best so far][/]",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Write a script that trains a study's best model and reproduces its score.
+
+    It is plain scikit-learn and needs nothing of Bentham. For example:
+
+    [bold]bentham study export churn --out churn.py && python churn.py churn.csv[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_study(client, study)
+        text = client.script(found.id, model)
+    if out == Path("-"):
+        print(text, end="")
+        return
+    path = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', found.name).strip('-.') or 'study'}.py")
+    if path.exists() and not force:
+        raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
+    check_writable(path, [])
+    path.write_text(text, "utf-8")
+    show(cell(f"Wrote {path}; train it: python {path} {found.data or 'DATA'}"))
+
+
+def record(
+    study: Which,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show a study's learning record: each score as it came, and the best by then.
+
+    For example:
+
+    [bold]bentham study record churn[/]
+    """
+    with connect(server, token_file) as client:
+        lines = client.record(find_study(client, study).id)
+    if as_json:
+        print_json(lines)
+        return
+    table = grid([">after", ">device time", "~model", ">score", ">best", ">took", ">predicted"])
+    for one in lines[-MOST_SHOWN:]:
+        table.add_row(
+            span(one.seconds),
+            span(one.device_seconds),
+            cell(one.model),
+            number(one.score),
+            number(one.best),
+            span(one.duration),
+            span(one.cost),
+        )
+    show(table if lines else "No trial of the study has a score yet.")
+    if len(lines) > MOST_SHOWN:
+        show(f"The last {MOST_SHOWN} of {len(lines):,}; --json gives all")

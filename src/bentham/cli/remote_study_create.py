@@ -1,0 +1,267 @@
+"""`bentham study create`: what to choose among, and over what."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote import print_json, show, time_of
+from bentham.cli.remote_datasets import SOURCES, find_dataset, upload
+from bentham.cli.remote_study_page import study_page
+from bentham.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import DataAsked, StopRules
+
+STOP = "When it closes by itself"
+DATA = "Training on data"
+COLUMN_TYPES = ("number", "category", "ignored")
+
+
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="The candidate models with commas, each with its expected device time in seconds "
+            "where that is known, as in svm=30,forest=120,boosting. With data: the algorithms to "
+            "draw from; bentham algorithms shows them, and without this all are.",
+        ),
+    ] = None,
+    models_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The same as a CSV file: columns model and, if known, "
+                     "cost."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A CSV or Parquet file to upload; the name of a dataset "
+                     "that is there (bentham dataset list); or sklearn:NAME, openml:NAME.",
+                     rich_help_panel=DATA),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column to predict.", rich_help_panel=DATA),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="TASK", help="classification or regression. "
+                     "[dim]\\[default: by what is in the target][/]", rich_help_panel=DATA),
+    ] = None,
+    column_type: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="COLUMN=TYPE", help="Take a column as number, category or "
+                     "ignored; may be given more than once.", rich_help_panel=DATA),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(min=1, max=500, metavar="N", help="How many models to draw, the defaults of "
+                     "all algorithms first. [dim]\\[default: 40][/]", rich_help_panel=DATA),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="HOW", help="How models are judged: by folds in turn, or one holdout. "
+                     "[dim]\\[default: folds where there are less than 2,000 rows][/]",
+                     rich_help_panel=DATA),
+    ] = None,
+    folds: Annotated[
+        int, typer.Option(min=2, max=20, metavar="N", help="How many.", rich_help_panel=DATA)
+    ] = 5,
+    share: Annotated[
+        float, typer.Option(min=0.05, max=0.5, metavar="X", help="Of the rows, that is held out.",
+                            rich_help_panel=DATA)
+    ] = 0.25,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Of the split, and of models.",
+                          rich_help_panel=DATA)
+    ] = 0,
+    dataset: Annotated[
+        str, typer.Option(metavar="NAME", help="What it is about; studies of a tenant over the "
+                          "same dataset share their trials."),
+    ] = "",
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What scores measure; larger is better. With data: "
+                     "bentham metrics shows them. [dim]\\[default: by the task; without data, "
+                     "score][/]", show_default=False),
+    ] = None,
+    weight: Annotated[
+        float, typer.Option(metavar="W", help="How much its gains count.")
+    ] = 1.0,
+    floor: Annotated[
+        float, typer.Option(metavar="SCORE", help="What is had without any model.")
+    ] = 0.0,
+    rows: Annotated[int | None, typer.Option(metavar="N", help="Of the dataset.")] = None,
+    columns: Annotated[int | None, typer.Option(metavar="N", help="Of the dataset.")] = None,
+    max_trials: Annotated[
+        int | None, typer.Option(metavar="N", help="After so many trials.", rich_help_panel=STOP)
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="After so many seconds of device time.",
+                     rich_help_panel=STOP),
+    ] = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Then: 2026-11-16T18:00, or +2h from now.",
+                     rich_help_panel=STOP),
+    ] = None,
+    min_gain: Annotated[
+        float | None,
+        typer.Option(metavar="G", help="When no model is expected to raise the best score by "
+                     "more than this.", rich_help_panel=STOP),
+    ] = None,
+    tenant: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whose it is; a tenant's own token says it already."),
+    ] = None,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:  # fmt: skip
+    """Make a study: over data that is trained on, or over models that your own workers know.
+
+    For example:
+
+    [bold]bentham study create churn --data churn.csv --target left --metric roc-auc[/]
+
+    [bold]bentham study create wine --models svm=30,forest=120,boosting --max-trials 20[/]
+    """
+    drawn = data is not None or candidates is not None
+    if not drawn and (models is None) == (models_file is None):
+        raise InvalidInput(
+            "say what it is about: data by --data FILE --target COLUMN; or models of your own by "
+            "--models or --models-file, as in svm=30,forest"
+        )
+    if drawn and models_file is not None:
+        raise InvalidInput(
+            "--models-file lists models one by one; with data, name --models or none"
+        )
+    listed: dict[str, float | None] = {}
+    if not drawn:
+        listed = read_models(models) if models else read_models_file(models_file or Path())
+    algorithms = [part.strip() for part in (models or "").split(",") if part.strip()]
+    stop = _stop_rules(max_trials, max_cost, deadline, min_gain)
+    types = _read_types(column_type or [])
+    with connect(server, token_file) as client:
+        over = None
+        if data is not None:
+            how = {"kind": split, "folds": folds, "share": share, "seed": seed}
+            over = _data(client, data, target, task, types, how, tenant)
+        made = client.create_study(
+            name,
+            listed,
+            data=over,
+            algorithms=algorithms if drawn else (),
+            candidates=candidates,
+            dataset=dataset,
+            metric=metric,
+            weight=weight,
+            floor=floor,
+            rows=rows,
+            columns=columns,
+            stop=stop,
+            tenant=tenant,
+        )
+    if as_json:
+        print_json(made)
+    else:
+        show(*study_page(made, None))
+
+
+def _data(
+    client: "Client",
+    source: str,
+    target: str | None,
+    task: str | None,
+    types: dict[str, str],
+    split: dict[str, Any],
+    tenant: str | None,
+) -> "DataAsked":
+    """The data of a study; a file is uploaded first."""
+    from bentham.client.connection import asked
+    from bentham.wire import DataAsked, SplitAsked
+
+    is_file = source.startswith(SOURCES) or Path(source).is_file()
+    find = upload if is_file else find_dataset
+    found = find(client, source, tenant=tenant)
+    if target is None and source.startswith("sklearn:"):
+        target = "target"
+    if target is None:
+        names = ", ".join(column.name for column in found.columns[:20])
+        raise InvalidInput(f"name the column to predict by --target; there are {names}")
+    how = asked(SplitAsked, **{name: value for name, value in split.items() if value is not None})
+    said: dict[str, Any] = {} if task is None else {"task": task}
+    return asked(DataAsked, dataset=found.id, target=target, types=types, split=how, **said)
+
+
+def _read_types(texts: list[str]) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for text in texts:
+        column, given, name = text.rpartition("=")
+        if not given or name not in COLUMN_TYPES:
+            raise InvalidInput(
+                f"--type is {text!r}; write COLUMN=TYPE, the type one of {', '.join(COLUMN_TYPES)}"
+            )
+        types[column] = name
+    return types
+
+
+def read_models(text: str) -> dict[str, float | None]:
+    """Models and their costs, of a text such as svm=30,forest=120,boosting."""
+    models: dict[str, float | None] = {}
+    for item in text.split(","):
+        name, has_cost, cost = item.rpartition("=")
+        _add(models, "--models", name.strip() if has_cost else item.strip(), cost, bool(has_cost))
+    return models
+
+
+def read_models_file(path: Path) -> dict[str, float | None]:
+    """Models and their costs, of a CSV file."""
+    models: dict[str, float | None] = {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            if "model" not in (reader.fieldnames or ()):
+                raise InvalidInput(f"{path}, row 1: the column 'model' is missing; add it")
+            for row in reader:
+                cost = (row.get("cost") or "").strip()
+                where = f"{path}, row {reader.line_num}"
+                _add(models, where, (row["model"] or "").strip(), cost, bool(cost))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{path} is no CSV file in UTF-8 ({error})") from None
+    if not models:
+        raise InvalidInput(f"{path} lists no model; write one a row")
+    return models
+
+
+def _add(models: dict[str, float | None], where: str, name: str, cost: str, has_cost: bool) -> None:
+    if not name:
+        raise InvalidInput(f"{where}: a model has no name; write them as in svm=30,forest")
+    if name in models:
+        raise InvalidInput(f"{where}: the model {name!r} stands there twice; leave one out")
+    try:
+        models[name] = float(cost) if has_cost else None
+    except ValueError:
+        raise InvalidInput(
+            f"{where}: the cost of {name!r} is {cost!r}; write seconds, or leave it out"
+        ) from None
+
+
+def _stop_rules(
+    trials: int | None, cost: float | None, deadline: str | None, gain: float | None
+) -> "StopRules":
+    from bentham.client.connection import asked
+    from bentham.wire import StopRules
+
+    given = {
+        "trials": trials,
+        "cost": cost,
+        "deadline": None if deadline is None else time_of("--deadline", deadline),
+        "expected_gain": gain,
+    }
+    return asked(StopRules, **{name: value for name, value in given.items() if value is not None})

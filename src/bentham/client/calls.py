@@ -1,0 +1,74 @@
+"""How calls are sent: what all of them share."""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import httpx2
+from pydantic import BaseModel
+
+from bentham.client.answers import Page
+from bentham.client.connection import Connection, Parameters, part
+from bentham.errors import ServiceError
+
+Model = TypeVar("Model", bound=BaseModel)
+# Large files take longer.
+LONG = 120.0
+
+
+class Calls:
+    """One server, one token."""
+
+    def __init__(self, connection: Connection):
+        self._connection = connection
+
+    @property
+    def server(self) -> str:
+        """The server's address."""
+        return self._connection.server
+
+    def _get(self, path: str, answer: type[Model]) -> Model:
+        return self._connection.ask("GET", path, answer)
+
+    def _post(self, path: str, answer: type[Model], body: BaseModel | None = None) -> Model:
+        return self._connection.ask("POST", path, answer, body, key=str(uuid4()))
+
+    def _report(
+        self,
+        trial_id: str,
+        verb: str,
+        answer: type[Model],
+        body: BaseModel,
+        timeout: float | None,
+        key: str | None = None,
+    ) -> Model:
+        path = f"/v1/trials/{part('trial', trial_id)}/{verb}"
+        key = key or str(uuid4())
+        return self._connection.ask("POST", path, answer, body, key=key, timeout=timeout)
+
+    def _items(
+        self, path: str, item: type[Model], parameters: Parameters | None = None
+    ) -> Iterator[Model]:
+        given: dict[str, Any] = dict(parameters or {})
+        page: type[Page[Any]] = Page[item]  # type: ignore[valid-type]
+        while True:
+            answer = self._connection.ask("GET", path, page, parameters=given)
+            yield from answer.items
+            if answer.next is None:
+                return
+            if answer.next == given.get("after"):
+                raise ServiceError(f"{self.server} gives the same page again and again")
+            given["after"] = answer.next
+
+    def _text(self, path: str, parameters: Parameters | None = None) -> str:
+        timeout = max(LONG, self._connection.timeout)
+        reply = self._connection.send("GET", path, parameters=parameters, timeout=timeout)
+        try:
+            return reply.decode()
+        except UnicodeDecodeError:
+            raise ServiceError(f"{self.server} answered what is no text") from None
+
+    def _stream(self, path: str, timeout: float | None) -> Iterator[bytes]:
+        seconds = self._connection.timeout if timeout is None else timeout
+        with self._connection.stream(path, {}, httpx2.Timeout(seconds)) as response:
+            yield from response.iter_bytes()
