@@ -12,9 +12,10 @@ from bentham.service import events as happened
 from bentham.service.commands import MOST_MODELS, Command, Events, new_id
 from bentham.service.commands_datasets import tenant_for
 from bentham.service.entities import Dataset, Description, Study, Tenant
-from bentham.service.pool import Pool, dataset_key
+from bentham.service.pool import Pool
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.scope import Caller, Scope
+from bentham.service.state import dataset_key
 from bentham.service.views import dataset_view
 from bentham.training.catalog import Catalog
 from bentham.training.plan import plan

@@ -8,13 +8,12 @@ tenant and name: tenants that happen to name a dataset alike share nothing.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from bentham.core import DEFAULT_ATTEMPTS, LearnedPrior, Scheduler, prior_from
+from bentham.core import LearnedPrior, Scheduler, prior_from
 from bentham.core import events as core
 from bentham.core.problem import ModelDescription
-from bentham.core.problem import Study as Spec
 from bentham.errors import InvalidRecording
 from bentham.service import events as happened
 from bentham.service.entities import (
@@ -25,54 +24,15 @@ from bentham.service.entities import (
     Study,
     Tenant,
     Token,
-    Trial,
-    Tried,
 )
-from bentham.service.keys import Keys
-from bentham.service.throughput import Throughput
+from bentham.service.state import dataset_key
+from bentham.service.trials import TrialFold
 
 DEPARTED = 1000
 
 
-def dataset_key(tenant: str, dataset: str) -> str:
-    """What a tenant's dataset is called in the scheduler; a tenant's name has no slash."""
-    return f"{tenant}/{dataset}"
-
-
-class Pool:
+class Pool(TrialFold):
     """Tenants, tokens, studies, devices, trials, and the scheduler that serves them."""
-
-    def __init__(self) -> None:
-        self.sequence = 0
-        self.time = 0.0
-        self.created: happened.PoolCreated | None = None
-        self.tenants: dict[str, Tenant] = {}
-        self.tokens: dict[str, Token] = {}
-        self.studies: dict[str, Study] = {}
-        self.devices: dict[str, Device] = {}
-        self.departed: dict[str, Device] = {}  # a few that left, for whoever asks again
-        self.trials: dict[str, Trial] = {}  # in the order of their numbers
-        self.running: dict[str, Trial] = {}
-        self.trials_of: dict[str, list[Trial]] = {}  # by the token whose devices ran them
-        self.datasets: dict[str, Dataset] = {}  # by id
-        self.arms: dict[str, Arms] = {}  # of studies, by `dataset_key`
-        self.descriptions: dict[str, Description] = {}  # what models stand for
-        self.history: list[Mapping[str, Mapping[str, tuple[float, float | None]]]] = []
-        self.keys = Keys()
-        self.throughput = Throughput()
-        self.leases_lost = 0
-        self.models: dict[str, None] = {}  # ever listed, or in the history
-        self.limited: dict[str, Tenant] = {}  # tenants that have any limit
-        self.deadlines: dict[str, float] = {}  # of open or paused studies
-        self._scheduler: Scheduler | None = None
-        self._attempts = DEFAULT_ATTEMPTS
-
-    @property
-    def scheduler(self) -> Scheduler:
-        """The scheduler of the core."""
-        if self._scheduler is None:
-            raise InvalidRecording("the log does not begin with pool-created; it is no log of ours")
-        return self._scheduler
 
     def apply(
         self, sequence: int, time: float, event: happened.Event, actor: str = "", key: str = ""
@@ -245,30 +205,6 @@ class Pool:
         study.state = state
         self._serve(time, study)
 
-    def _serve(self, time: float, study: Study) -> None:
-        """Let the scheduler know the study, or know it no longer, as its state demands."""
-        wanted = study.state == "open" and not study.full
-        if wanted == study.served:
-            return
-        if wanted:
-            spec = Spec(
-                study.id,
-                study.models,
-                dataset_key(study.tenant.name, study.dataset),
-                study.weight * study.tenant.weight,
-                study.floor,
-                study.rows,
-                study.columns,
-                study.tenant.name,
-                {model: self.descriptions[model].kin for model in study.models}
-                if study.drawn
-                else {},
-            )
-            self.scheduler.apply(core.StudyAdded(time, spec))
-        else:
-            self.scheduler.apply(core.StudyRemoved(time, study.id))
-        study.served = wanted
-
     # -- devices
 
     def _device_registered(self, time: float, event: happened.DeviceRegistered) -> None:
@@ -280,87 +216,6 @@ class Pool:
         self.departed[event.name] = self.devices.pop(event.name)
         if len(self.departed) > DEPARTED:
             del self.departed[next(iter(self.departed))]
-
-    # -- trials
-
-    def _trial_leased(self, time: float, event: happened.TrialLeased) -> None:
-        decision = event.decision
-        self.scheduler.apply(core.TrialStarted(time, decision))
-        study, device = self.studies[decision.study], self.devices[str(decision.device)]
-        trial = Trial(
-            event.id, decision.trial, study, decision.model, device.name, device.token,
-            device.kind, event.attempt, decision.cost, time, self.sequence + 1,
-        )  # fmt: skip
-        tried = study.shared.tried.setdefault(decision.model, Tried())
-        tried.state = "running"
-        self.trials[trial.id] = self.running[trial.id] = study.tenant.running[trial.id] = trial
-        study.trials.append(trial)
-        study.tenant.trials.append(trial)
-        self.trials_of.setdefault(device.token, []).append(trial)
-        device.trial = trial
-        study.counts["running"] += 1
-        self._serve(time, study)
-
-    def _trial_completed(self, time: float, event: happened.TrialCompleted) -> None:
-        trial = self.trials[event.id]
-        self.scheduler.apply(core.TrialCompleted(time, trial.number, event.score))
-        self._end(time, trial, "complete", "observed")
-        trial.score = event.score
-        if event.metrics:
-            trial.metrics = event.metrics
-        trial.scores = tuple(event.scores)
-        shared = trial.study.shared
-        tried = shared.tried[trial.model]
-        tried.score, tried.trial = event.score, trial.id
-        for study in shared.studies:
-            if study.state != "closed" or study is trial.study:
-                study.credit(trial.model, event.score)
-
-    def _trial_failed(self, time: float, event: happened.TrialFailed) -> None:
-        trial = self.trials[event.id]
-        if event.final:
-            self.scheduler.apply(core.TrialFailed(time, trial.number, event.reason))
-            self._end(time, trial, "failed", "failed")
-        else:
-            self._return(time, trial, "failed")
-        trial.reason = event.reason
-
-    def _trial_lost(self, time: float, event: happened.TrialLost) -> None:
-        trial = self.trials[event.id]
-        self._return(time, trial, "lost")
-        trial.reason = event.reason
-        trial.study.tenant.leases_lost += 1
-        self.leases_lost += 1
-
-    def _trial_released(self, time: float, event: happened.TrialReleased) -> None:
-        trial = self.trials[event.id]
-        self.scheduler.apply(core.TrialReleased(time, trial.number))
-        trial.reason, trial.released = "released by its device", True
-        self._end(time, trial, "lost", "untried")
-
-    def _return(self, time: float, trial: Trial, state: str) -> None:
-        """A trial brought nothing; its arm may be tried again, up to the attempts set."""
-        self.scheduler.apply(core.TrialLost(time, trial.number))
-        tried = trial.study.shared.tried[trial.model]
-        tried.losses += 1
-        self._end(time, trial, state, "failed" if tried.losses >= self._attempts else "untried")
-
-    def _end(self, time: float, trial: Trial, state: str, arm: str) -> None:
-        study, tenant = trial.study, trial.study.tenant
-        trial.state, trial.ended = state, time
-        study.shared.tried[trial.model].state = arm
-        study.shared.changes += 1
-        del self.running[trial.id], tenant.running[trial.id]
-        seconds = max(0.0, time - trial.started)
-        tenant.charge(trial.started, trial.started + seconds)
-        study.device_seconds += seconds
-        device = self.devices[trial.device]
-        device.trial = None
-        device.busy_seconds += seconds
-        study.counts["running"] -= 1
-        study.counts[state] += 1
-        self.throughput.note(time, tenant.name)
-        self._serve(time, study)
 
     _HANDLERS: ClassVar[dict[type, Callable[..., Any]]] = {
         happened.PoolCreated: _pool_created,
@@ -380,11 +235,11 @@ class Pool:
         happened.StudyClosed: _study_closed,
         happened.DeviceRegistered: _device_registered,
         happened.DeviceLeft: _device_left,
-        happened.TrialLeased: _trial_leased,
-        happened.TrialCompleted: _trial_completed,
-        happened.TrialFailed: _trial_failed,
-        happened.TrialLost: _trial_lost,
-        happened.TrialReleased: _trial_released,
+        happened.TrialLeased: TrialFold._trial_leased,
+        happened.TrialCompleted: TrialFold._trial_completed,
+        happened.TrialFailed: TrialFold._trial_failed,
+        happened.TrialLost: TrialFold._trial_lost,
+        happened.TrialReleased: TrialFold._trial_released,
     }
 
 

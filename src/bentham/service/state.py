@@ -1,0 +1,77 @@
+"""What the service knows, and how the scheduler is kept in step with it."""
+
+from collections.abc import Mapping
+
+from bentham.core import DEFAULT_ATTEMPTS, Scheduler
+from bentham.core import events as core
+from bentham.core.problem import Study as Spec
+from bentham.errors import InvalidRecording
+from bentham.service import events as happened
+from bentham.service.entities import Arms, Dataset, Description, Device, Study, Tenant, Token, Trial
+from bentham.service.keys import Keys
+from bentham.service.throughput import Throughput
+
+
+def dataset_key(tenant: str, dataset: str) -> str:
+    """What a tenant's dataset is called in the scheduler; a tenant's name has no slash."""
+    return f"{tenant}/{dataset}"
+
+
+class State:
+    """Tenants, tokens, studies, devices, trials, and the scheduler that serves them."""
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        self.time = 0.0
+        self.created: happened.PoolCreated | None = None
+        self.tenants: dict[str, Tenant] = {}
+        self.tokens: dict[str, Token] = {}
+        self.studies: dict[str, Study] = {}
+        self.devices: dict[str, Device] = {}
+        self.departed: dict[str, Device] = {}  # a few that left, for whoever asks again
+        self.trials: dict[str, Trial] = {}  # in the order of their numbers
+        self.running: dict[str, Trial] = {}
+        self.trials_of: dict[str, list[Trial]] = {}  # by the token whose devices ran them
+        self.datasets: dict[str, Dataset] = {}  # by id
+        self.arms: dict[str, Arms] = {}  # of studies, by `dataset_key`
+        self.descriptions: dict[str, Description] = {}  # what models stand for
+        self.history: list[Mapping[str, Mapping[str, tuple[float, float | None]]]] = []
+        self.keys = Keys()
+        self.throughput = Throughput()
+        self.leases_lost = 0
+        self.models: dict[str, None] = {}  # ever listed, or in the history
+        self.limited: dict[str, Tenant] = {}  # tenants that have any limit
+        self.deadlines: dict[str, float] = {}  # of open or paused studies
+        self._scheduler: Scheduler | None = None
+        self._attempts = DEFAULT_ATTEMPTS
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler of the core."""
+        if self._scheduler is None:
+            raise InvalidRecording("the log does not begin with pool-created; it is no log of ours")
+        return self._scheduler
+
+    def _serve(self, time: float, study: Study) -> None:
+        """Let the scheduler know the study, or know it no longer, as its state demands."""
+        wanted = study.state == "open" and not study.full
+        if wanted == study.served:
+            return
+        if wanted:
+            spec = Spec(
+                study.id,
+                study.models,
+                dataset_key(study.tenant.name, study.dataset),
+                study.weight * study.tenant.weight,
+                study.floor,
+                study.rows,
+                study.columns,
+                study.tenant.name,
+                {model: self.descriptions[model].kin for model in study.models}
+                if study.drawn
+                else {},
+            )
+            self.scheduler.apply(core.StudyAdded(time, spec))
+        else:
+            self.scheduler.apply(core.StudyRemoved(time, study.id))
+        study.served = wanted
