@@ -38,6 +38,8 @@ GUESS = 0.1
 SMALLEST_VARIANCE = 1e-280
 # Fewer studies than this cannot be told apart: the strengths stay at their defaults.
 STUDIES = 3
+# A new model is foreseen from so many of those known, so that it takes no longer with many.
+MOST_KIN = 128
 # The least that the scores of models differ by, however alike, over their variance: weights that
 # tell models apart by less would be huge.
 KIN_NOISE = 0.01
@@ -148,21 +150,25 @@ def extended(parameters: Parameters, models: int, kinship: Kinship | None = None
 
 
 def _like_kin(parameters: Parameters, models: int, kinship: Kinship) -> Parameters:
-    """New models follow from the known ones as the target says.
+    """New models follow from the known ones that are most like them, as the target says.
 
     With A and L of `regression` under the target: y_new = m0 + A (y - m0) + noise with covariance
     v L. For models that nothing was observed of, that is where EM would end: data say nothing of
     A, and its mode under the inverse Wishart is the target's.
     """
-    before, known = len(parameters.mean), parameters.covariance
-    target = parameters.target.matrix(models, kinship.distances())
-    weights, left = regression(target, before, KIN_NOISE)
-    cross = np.einsum("nk,kj->nj", weights, known)
-    inner = np.einsum("nk,mk->nm", cross, weights) + np.diag(known).mean() * left
+    before, target = len(parameters.mean), parameters.target
+    likeness = kinship.distances(before).correlation(target.lengths)[:, :before].max(axis=0)
+    kin = np.sort(np.argsort(-likeness, kind="stable")[:MOST_KIN])
+    some = kinship.only(np.append(kin, np.arange(before, models)))
+    matrix = target.matrix(len(some.family), some.distances())
+    weights, left = regression(matrix, len(kin), KIN_NOISE)
+    cross = np.einsum("nk,kj->nj", weights, parameters.covariance[kin])
+    inner = np.einsum("nk,mk->nm", cross[:, kin], weights)
+    inner += np.diag(parameters.covariance).mean() * left
     common = float(parameters.mean.mean())
-    new = common + np.einsum("nk,k->n", weights, parameters.mean - common)
-    covariance = np.block([[known, cross.T], [cross, (inner + inner.T) / 2.0]])
-    return replace(parameters, mean=np.concatenate([parameters.mean, new]), covariance=covariance)
+    new = common + np.einsum("nk,k->n", weights, parameters.mean[kin] - common)
+    covariance = np.block([[parameters.covariance, cross.T], [cross, (inner + inner.T) / 2.0]])
+    return replace(parameters, mean=np.append(parameters.mean, new), covariance=covariance)
 
 
 def _shaped(strengths: Strengths, switches: Switches) -> Strengths:

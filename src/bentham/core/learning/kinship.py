@@ -24,6 +24,7 @@ import numpy as np
 
 from bentham.core.kernels import KERNELS
 from bentham.core.learning.data import Index
+from bentham.core.learning.target import Where
 from bentham.core.problem import ModelDescription
 from bentham.core.validation import Matrix
 
@@ -66,17 +67,20 @@ class Kinship:
             place[row, column] = value
         return Kinship(family, place)
 
-    def distances(self) -> "Distances":
-        """How far models are from each other."""
-        same = self.family[:, np.newaxis] == self.family
+    def only(self, models: Index) -> "Kinship":
+        """The kinship of some of the models."""
+        return Kinship(self.family[models], self.place[models])
+
+    def distances(self, start: int = 0) -> "Distances":
+        """How far models are from each other: those from `start` on, from all."""
+        same = self.family[start:, np.newaxis] == self.family
         norm, within = np.zeros(len(self.place)), np.zeros(same.shape)
         for column in self.place.T:  # one at a time: all at once would take much memory
             norm += column * column
-            difference = column[:, np.newaxis] - column
+            difference = column[start:, np.newaxis] - column
             within += difference * difference
-        return Distances(
-            np.where(same, 0.0, 2.0), np.where(same, within, norm[:, np.newaxis] + norm)
-        )
+        between = norm[start:, np.newaxis] + norm
+        return Distances(np.where(same, 0.0, 2.0), np.where(same, within, between))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,8 @@ class Distances:
         """How many length scales there are."""
         return GROUPS
 
-    def correlation(self, lengths: tuple[float, ...]) -> Matrix:
-        """How alike models are expected to vary, given the length scales."""
-        family, features = lengths
-        squares = self.family / (family * family) + self.features / (features * features)
+    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+        """How alike models are expected to vary, given the length scales: all pairs, or some."""
+        family, features = (1.0 / (length * length) for length in lengths)
+        squares = family * self.family[where] + features * self.features[where]
         return KERNELS["matern52"](np.sqrt(squares))

@@ -16,15 +16,19 @@ a batched factorisation.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from types import EllipsisType
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import gammaln
 
 from bentham.core.kernels import correlation
 from bentham.core.learning.conditioning import innovations
-from bentham.core.learning.data import Batch
+from bentham.core.learning.data import Batch, Index
 from bentham.core.validation import Matrix, Vector
+
+# Some pairs of models, by their numbers; or all.
+Where: TypeAlias = tuple[Index, Index] | EllipsisType
 
 CORRELATIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95)
 SMOOTHNESSES = (0.0, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999)
@@ -40,8 +44,8 @@ class Likeness(Protocol):
     def groups(self) -> int:
         """How many length scales there are."""
 
-    def correlation(self, lengths: tuple[float, ...]) -> Matrix:
-        """How alike models are expected to vary, given the length scales."""
+    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+        """How alike models are expected to vary, given the length scales: all pairs, or some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,11 @@ class Features:
         """How many length scales there are."""
         return 1 + max(self.group)
 
-    def correlation(self, lengths: tuple[float, ...]) -> Matrix:
-        """How alike models are expected to vary, given the length scales."""
+    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+        """How alike models are expected to vary, given the length scales: all pairs, or some."""
         own = np.array([lengths[group] for group in self.group])
-        return correlation("matern52", self.values, own)
+        chosen: Matrix = correlation("matern52", self.values, own)[where]
+        return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +78,31 @@ class Target:
     smoothness: float = 0.0
     lengths: tuple[float, ...] = field(default=())
 
-    def matrix(self, models: int, features: Likeness | None) -> Matrix:
+    def matrix(self, models: int, likeness: Likeness | None) -> Matrix:
         """The target with variance 1."""
-        own = np.eye(models)
-        if features is not None and self.smoothness > 0.0:
-            smooth = features.correlation(self.lengths)
-            own = (1.0 - self.smoothness) * own + self.smoothness * smooth
+        return self.entries(np.eye(models), likeness)
+
+    def entries(self, same: Matrix, likeness: Likeness | None, where: Where = ...) -> Matrix:
+        """Entries of the target with variance 1; `same` is 1 where a model meets itself, else 0."""
+        own = same
+        if likeness is not None and self.smoothness > 0.0:
+            smooth = likeness.correlation(self.lengths, where)
+            own = (1.0 - self.smoothness) * same + self.smoothness * smooth
         return self.correlation + (1.0 - self.correlation) * own
 
 
 def fit_target(
     sample: Batch,
     mean: Vector,
-    features: Likeness | None,
+    likeness: Likeness | None,
     start: Target,
     freedom: float,
     guess: float,
 ) -> tuple[Target, float]:
     """The likeliest target and its variance; a guess of the variance is worth one score."""
     model, live = sample.model.T, sample.live.T
-    pair = live[:, np.newaxis] & live
+    where = model[:, np.newaxis], model
+    pair, same = live[:, np.newaxis] & live, (model[:, np.newaxis] == model).astype(np.float64)
     identity = np.eye(len(model))[:, :, np.newaxis]
     residual = np.where(live, sample.score.T - mean[model], 0.0)
     count = live.sum(axis=0).astype(np.float64)
@@ -100,8 +110,8 @@ def fit_target(
 
     def likelihood(target: Target) -> float:
         if target not in seen:
-            whole = target.matrix(len(mean), features)[model[:, np.newaxis], model]
-            innovation, sigma = innovations(np.where(pair, whole, identity), residual)
+            known = target.entries(same, likeness, where)
+            innovation, sigma = innovations(np.where(pair, known, identity), residual)
             distance = np.einsum("ib,ib->b", innovation, innovation)
             variance = _variance(distance, count, freedom, guess)
             logs = np.where(live & (sigma > 0.0), np.log(np.where(sigma > 0.0, sigma, 1.0)), 0.0)
@@ -116,8 +126,8 @@ def fit_target(
         return seen[target][0]
 
     best = start
-    if features is not None and not start.lengths:
-        groups = features.groups
+    if likeness is not None and not start.lengths:
+        groups = likeness.groups
         best = max(
             (
                 replace(start, correlation=rho, smoothness=share, lengths=(length,) * groups)
@@ -128,7 +138,7 @@ def fit_target(
             key=likelihood,
         )
     best = _better(best, likelihood, lambda t: [replace(t, correlation=x) for x in CORRELATIONS])
-    if features is not None:
+    if likeness is not None:
         for group in range(len(best.lengths)):
             best = _better(best, likelihood, lambda t, g=group: _lengths(t, g))  # type: ignore[misc]
         best = _better(best, likelihood, lambda t: [replace(t, smoothness=x) for x in SMOOTHNESSES])
