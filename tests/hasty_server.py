@@ -10,7 +10,8 @@ from bentham.http.server import serve
 from bentham.service.engine import Engine
 from bentham.service.events import PoolCreated
 from bentham.service.settings import Settings
-from bentham.storage import MemoryLog
+from bentham.storage import MemoryFiles, MemoryLog
+from bentham.training.catalog import load_catalog
 
 SECONDS = 0.5
 
@@ -22,4 +23,4 @@ if __name__ == "__main__":
     )
     bounds = Bounds(header_seconds=SECONDS, body_seconds=SECONDS)
     with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as listener:
-        sys.exit(serve(engine, metrics, listener, bounds))
+        sys.exit(serve(engine, metrics, MemoryFiles(), load_catalog(), listener, bounds))

@@ -30,13 +30,19 @@ from bentham.service.leases import Terms
 from bentham.service.pool import Pool
 from bentham.service.settings import Settings
 from bentham.service.tokens import hash_of, new_token
-from bentham.storage import EventLog, MemoryDatabase, MemoryLog, open_log
+from bentham.storage import EventLog, MemoryDatabase, MemoryFiles, MemoryLog, open_log
+from bentham.training.catalog import load_catalog
 
 Result = TypeVar("Result")
 LogMaker = Callable[[], EventLog]
 NOON = 1_800_014_400.0  # a noon, UTC
 DAY = 86_400.0
 FIRST = PoolCreated("joint", "none", 0, 3, 1.0)
+# Two kinds of flowers, of which one is larger: 40 rows.
+FLOWERS = b"length,width,kind\n" + b"".join(
+    b"%d.%d,%d,%s\n" % (3 + row % 2 * 3, row % 7, row % 5, (b"small", b"large")[row % 2])
+    for row in range(40)
+)
 UNLIMITED = Bounds(requests_per_second=0.0)
 
 
@@ -79,6 +85,7 @@ class Service:
         self._first, self.terms, self._bounds = first, terms or Terms(), bounds
         self.patience = patience
         self._admin_id, self.admin = new_token()
+        self._database, self.catalog = MemoryDatabase(), load_catalog()
         self._loop = asyncio.new_event_loop()
         self._requests = count(1)
         self.start()
@@ -89,7 +96,8 @@ class Service:
         settings = Settings(self._first, self._issue, False, self.terms, self.patience)
         metrics = Metrics()
         self.engine = Engine(self._make_log(), settings, self.clock, metrics, snapshot)
-        self.app: FastAPI = create_app(self.engine, metrics, self._bounds)
+        files = MemoryFiles(self._database)
+        self.app: FastAPI = create_app(self.engine, metrics, files, self.catalog, self._bounds)
         self._life: AbstractAsyncContextManager[Any] = self.app.router.lifespan_context(self.app)
 
         async def begin() -> None:
@@ -207,6 +215,15 @@ class Service:
         body = {"name": name, "models": models, **more}
         study: str = self.post("/v1/studies", body, token).ok(201)["id"]
         return study
+
+    def dataset(
+        self, token: str, name: str = "flowers.csv", content: bytes = b"", **more: Any
+    ) -> Any:
+        """A dataset of two kinds of flowers, unless its content is given."""
+        query = "&".join(f"{key}={quote(value)}" for key, value in {"name": name, **more}.items())
+        headers = {"content-type": "text/csv"}
+        answer = self.post("/v1/datasets", content or FLOWERS, token, query=query, headers=headers)
+        return answer.ok(201)
 
     def device(self, name: str = "gpu", token: str | None = None, kind: str = "") -> str:
         """A device; returns the token that speaks for it."""

@@ -34,6 +34,14 @@ class Connection:
         self._socket.sendall(head.encode() + data)
         return self._receive()
 
+    def upload(self, path: str, data: bytes) -> Answer:
+        """Send a table and wait for the answer."""
+        headers = self._headers.replace("application/json", "text/csv")
+        self._socket.sendall(
+            f"POST {path}{headers}Content-Length: {len(data)}\r\n\r\n".encode() + data
+        )
+        return self._receive()
+
     def get(self, path: str) -> Answer:
         """Ask and wait for the answer."""
         self._socket.sendall(f"GET {path}{self._headers}\r\n".encode())

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,9 +47,9 @@ def bench_service(
     with tempfile.TemporaryDirectory(prefix="bentham-bench-") as folder:
         progress("starting the server")
         options = _fixed_prior(Path(folder), models) if fixed else []
-        with _server(Path(folder), database, options) as (port, token):
-            _prepare(port, token, studies, models, progress)
-            result = _measure(port, token, seconds, warm_up, progress)
+        with server(Path(folder), database, options) as running:
+            _prepare(running.port, running.token, studies, models, progress)
+            result = _measure(running.port, running.token, seconds, warm_up, progress)
         optuna = bench_optuna(Path(folder), database, seconds, WORKERS, progress) if rival else None
     return {
         "benchmark": "service",
@@ -78,8 +78,17 @@ def _fixed_prior(folder: Path, models: int) -> list[str]:
     return ["--prior", str(folder / "prior.json"), "--policy", "mdmt"]
 
 
+class Running(NamedTuple):
+    """A server that runs: its process, its port and an admin's token."""
+
+    process: "subprocess.Popen[bytes]"
+    port: int
+    token: str
+
+
 @contextmanager
-def _server(folder: Path, database: str | None, more: list[str]) -> Iterator[tuple[int, str]]:
+def server(folder: Path, database: str | None, more: list[str]) -> Iterator[Running]:
+    """A server of one's own, until this is left."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     if database:
         environment["BENTHAM_DATABASE"] = database
@@ -87,21 +96,21 @@ def _server(folder: Path, database: str | None, more: list[str]) -> Iterator[tup
     command = [sys.executable, "-m", "bentham", "serve", "--data", str(folder / "data")]
     options = ["--port", str(port), "--rate-limit", "0", "--log-level", "warning", *more]
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen([*command, *options], env=environment, stderr=log, stdout=log)
+        process = subprocess.Popen([*command, *options], env=environment, stderr=log, stdout=log)
     try:
         until = time.monotonic() + STARTS_WITHIN
         while not _ready(port):
-            if server.poll() is not None or time.monotonic() > until:
+            if process.poll() is not None or time.monotonic() > until:
                 text = (folder / "log").read_text(errors="replace")[-500:]
                 raise BenthamError(f"the server did not start: {text.strip()}")
             time.sleep(0.05)
         token = folder / "data" / "admin.token"
         if not token.exists():
             raise BenthamError("the database is in use; name an empty one for the benchmark")
-        yield port, token.read_text().strip()
+        yield Running(process, port, token.read_text().strip())
     finally:
-        server.terminate()
-        server.wait(30)
+        process.terminate()
+        process.wait(30)
 
 
 def _free_port() -> int:
@@ -125,17 +134,18 @@ def _prepare(port: int, token: str, studies: int, models: int, progress: Progres
     draw = random.Random(0)
     with closing(Connection(port, token)) as admin:
         for tenant in range(TENANTS):
-            _done(admin.post("/v1/tenants", {"name": f"tenant-{tenant}"}))
+            done(admin.post("/v1/tenants", {"name": f"tenant-{tenant}"}))
         for study in range(studies):
             costs = {f"model-{model}": draw.uniform(1.0, 10.0) for model in range(models)}
             owner = f"tenant-{study % TENANTS}"
             body = {"name": f"study-{study}", "tenant": owner, "models": costs}
-            _done(admin.post("/v1/studies", body))
+            done(admin.post("/v1/studies", body))
             if study % 50 == 0:
                 progress(f"creating studies: {study:,} of {studies:,}")
 
 
-def _done(answer: Any) -> Any:
+def done(answer: Any) -> Any:
+    """The body of an answer that must not be a refusal."""
     if answer.status >= 300:
         raise BenthamError(f"the server answered {answer.status}: {answer.body}")
     return answer.body
@@ -159,16 +169,16 @@ def _measure(
 
     def cycle(place: int, connection: Connection) -> None:
         draw, device = random.Random(place), f"device-{place}"
-        _done(connection.post("/v1/devices", {"name": device}))
+        done(connection.post("/v1/devices", {"name": device}))
         path = f"/v1/devices/{device}/lease"
         while not ending.is_set():
             key, began = f"{place}-{counts[place]}", time.perf_counter()
-            lease = _done(connection.post(path, {"wait": 1.0}, f"ask-{key}"))
+            lease = done(connection.post(path, {"wait": 1.0}, f"ask-{key}"))
             asked = time.perf_counter()
             if lease is None:
                 raise BenthamError("nothing is left to run; give more studies or models")
             report = {"fence": lease["fence"], "score": draw.random()}
-            _done(connection.post(f"/v1/trials/{lease['trial']}/complete", report, key))
+            done(connection.post(f"/v1/trials/{lease['trial']}/complete", report, key))
             counts[place] += 1
             if timing.is_set():
                 taken[place].append((asked - began, time.perf_counter() - asked))

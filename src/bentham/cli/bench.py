@@ -170,6 +170,48 @@ def service(
 
 
 @bench_app.command()
+def intake(
+    tenants: Annotated[int, typer.Option(min=1, metavar="N", help="How many tenants.")] = 20,
+    studies: Annotated[int, typer.Option(min=1, metavar="N", help="How many studies.")] = 200,
+    candidates: Annotated[
+        int, typer.Option(min=1, max=500, metavar="N", help="How many models each.")
+    ] = 40,
+    devices: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many devices train meanwhile.")
+    ] = 2,
+    seconds: Annotated[
+        float, typer.Option(min=1.0, metavar="S", help="How long tenants look at them.")
+    ] = 60.0,
+    database: EmptyDatabase = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Submit many studies over data at once, while devices train; time every request.
+
+    Starts a server and a worker of its own. For example:
+
+    [bold]bentham bench intake --studies 200 --candidates 40[/]
+    """
+    from bentham.bench.intake import bench_intake
+
+    with progress_bar(1) as bar:
+        result = bench_intake(
+            tenants, studies, candidates, devices, seconds, database, bar.describe
+        )
+    if as_json:
+        print(json.dumps(result))
+        return
+    create, look = result["create"], result["look"]
+    print(
+        f"{studies:,} studies x {candidates:,} candidates of {tenants:,} tenants, submitted in "
+        f"{result['submitted_seconds']:,} s while {devices} devices train\n"
+        f"create p50 {create['p50_ms']} ms, p99 {create['p99_ms']} ms; "
+        f"look p50 {look['p50_ms']} ms, p99 {look['p99_ms']} ms; all p99 {result['all_p99_ms']} ms"
+        f"\nthe server holds {result['memory_submitted_mib']:,} MiB at first, "
+        f"{result['memory_middle_mib']:,} halfway and {result['memory_end_mib']:,} in the end"
+    )
+
+
+@bench_app.command()
 def recovery(
     events: Annotated[
         int, typer.Option(min=1000, metavar="N", help="How many events the log has.")

@@ -1,6 +1,7 @@
 """`bentham serve`: the live service."""
 
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -128,6 +129,8 @@ def serve(
         )
     catalog = load_catalog(algorithms)
     configure_logs(log_level)
+    for problem in catalog.problems:
+        logging.getLogger(__name__).warning(problem)
     if data.exists() and not data.is_dir():
         raise InvalidInput(f"--data {data} is a file; name a folder")
     # First of all: who cannot be reached should not begin anything.

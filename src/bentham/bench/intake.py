@@ -1,0 +1,243 @@
+"""How the service bears many studies over data that are submitted at once, while devices train.
+
+A real `bentham serve`, a real `bentham worker` with devices that train for real, and tenants that
+each upload a table, submit their studies all at the same moment, and then look at them. Reported
+are the times of requests, and how much memory the server holds.
+"""
+
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bentham import __version__
+from bentham.bench.connection import Connection
+from bentham.bench.service import Progress, done, server
+from bentham.errors import BenthamError
+
+ROWS = 500
+PAUSE = 0.5  # between a tenant's looks
+SAMPLE = 1.0  # between looks at memory
+
+
+def bench_intake(
+    tenants: int,
+    studies: int,
+    candidates: int,
+    devices: int,
+    seconds: float,
+    database: str | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Times of requests while so many studies arrive, and the server's memory over time."""
+    with tempfile.TemporaryDirectory(prefix="bentham-bench-") as name:
+        folder = Path(name)
+        progress("starting the server")
+        with server(folder, database, []) as running:
+            crowd = _Crowd(running.port, running.token, tenants, studies, candidates)
+            crowd.join(progress)
+            with _worker(folder, running.port, running.token, devices):
+                memory = _Memory(running.process)
+                crowd.submit(progress)
+                submitted = memory.now()
+                crowd.look(seconds, progress, memory)
+                trials = crowd.trials()
+    return {
+        "benchmark": "intake",
+        "database": "postgresql" if database else "sqlite",
+        "tenants": tenants,
+        "studies": studies,
+        "candidates": candidates,
+        "devices": devices,
+        "submitted_seconds": round(crowd.submitted_seconds, 2),
+        "upload": _times(crowd.uploads),
+        "create": _times(crowd.creations),
+        "look": _times(crowd.looks),
+        "all_p99_ms": _times(crowd.creations + crowd.looks)["p99_ms"],
+        "trials": trials,
+        "memory_submitted_mib": round(submitted, 1),
+        "memory_middle_mib": round(memory.middle(), 1),
+        "memory_end_mib": round(memory.now(), 1),
+        "cores": os.cpu_count(),
+        "bentham": __version__,
+        "python": platform.python_version(),
+    }
+
+
+class _Crowd:
+    """Tenants, each with a thread and a connection of its own."""
+
+    def __init__(self, port: int, admin: str, tenants: int, studies: int, candidates: int):
+        self._port, self._admin = port, admin
+        self._tenants, self._studies, self._candidates = tenants, studies, candidates
+        self._tokens: list[str] = []
+        self._datasets: list[str] = []
+        self.uploads: list[float] = []
+        self.creations: list[float] = []
+        self.looks: list[float] = []
+        self.submitted_seconds = 0.0
+
+    def join(self, progress: Progress) -> None:
+        """All tenants are there, each with a table."""
+        with closing(Connection(self._port, self._admin)) as admin:
+            for tenant in range(self._tenants):
+                progress(f"uploading tables: {tenant} of {self._tenants}")
+                name = f"tenant-{tenant}"
+                done(admin.post("/v1/tenants", {"name": name}))
+                asked = {"role": "tenant", "tenant": name}
+                self._tokens.append(done(admin.post("/v1/tokens", asked))["secret"])
+                with closing(Connection(self._port, self._tokens[-1])) as own:
+                    began = time.perf_counter()
+                    made = done(own.upload("/v1/datasets?name=table.csv", _table(tenant)))
+                    self.uploads.append(time.perf_counter() - began)
+                    self._datasets.append(made["id"])
+
+    def submit(self, progress: Progress) -> None:
+        """All studies at once."""
+        progress("submitting studies")
+        together = threading.Barrier(self._tenants)
+
+        def of(tenant: int, own: Connection) -> None:
+            together.wait()
+            for study in range(tenant, self._studies, self._tenants):
+                data = {
+                    "dataset": self._datasets[tenant],
+                    "target": "target",
+                    "split": {"kind": "folds", "folds": 3, "seed": study},
+                }
+                body = {"name": f"study-{study}", "data": data, "candidates": self._candidates}
+                began = time.perf_counter()
+                done(own.post("/v1/studies", body, f"create-{study}"))
+                self.creations.append(time.perf_counter() - began)
+
+        began = time.perf_counter()
+        self._each(of)
+        self.submitted_seconds = time.perf_counter() - began
+
+    def look(self, seconds: float, progress: Progress, memory: "_Memory") -> None:
+        """Everybody looks at their studies every now and then."""
+        until = time.perf_counter() + seconds
+        draw = random.Random(0)
+        pages = ("/v1/studies", "/v1/overview", "/v1/trials?limit=50", "/v1/costs")
+
+        def of(tenant: int, own: Connection) -> None:
+            mine = [each["id"] for each in done(own.get("/v1/studies"))["items"]]
+            while time.perf_counter() < until:
+                candidates = f"/v1/studies/{draw.choice(mine)}/candidates"
+                for path in (*pages, candidates):
+                    began = time.perf_counter()
+                    done(own.get(path))
+                    self.looks.append(time.perf_counter() - began)
+                time.sleep(PAUSE * (0.5 + draw.random()))
+                if tenant == 0:
+                    memory.sample()
+                    progress(f"looking: {max(0.0, until - time.perf_counter()):.0f} s left")
+
+        self._each(of)
+
+    def trials(self) -> dict[str, int]:
+        """How many trials there are, by state."""
+        with closing(Connection(self._port, self._admin)) as admin:
+            counts: dict[str, int] = {}
+            for study in done(admin.get("/v1/studies?limit=1000"))["items"]:
+                for state, count in study["trials"].items():
+                    counts[state] = counts.get(state, 0) + count
+            return counts
+
+    def _each(self, work: Any) -> None:
+        failures: list[BaseException] = []
+
+        def run(tenant: int) -> None:
+            try:
+                with closing(Connection(self._port, self._tokens[tenant])) as own:
+                    work(tenant, own)
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [
+            threading.Thread(target=run, args=(tenant,), daemon=True)
+            for tenant in range(self._tenants)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise BenthamError(f"a tenant failed: {failures[0]}") from failures[0]
+
+
+class _Memory:
+    """What the server holds, in MiB."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]"):
+        self._process = process
+        self._samples: list[float] = []
+
+    def now(self) -> float:
+        """Resident, as the kernel counts it."""
+        try:
+            status = Path(f"/proc/{self._process.pid}/status").read_text()
+        except OSError:
+            return float("nan")
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) / 1024.0
+
+    def sample(self) -> None:
+        """Take note of it."""
+        self._samples.append(self.now())
+
+    def middle(self) -> float:
+        """What it was halfway."""
+        return self._samples[len(self._samples) // 2] if self._samples else self.now()
+
+
+@contextmanager
+def _worker(folder: Path, port: int, admin: str, devices: int) -> Iterator[None]:
+    with closing(Connection(port, admin)) as connection:
+        token = done(connection.post("/v1/tokens", {"role": "device"}))["secret"]
+    environment = {**os.environ, "BENTHAM_TOKEN": token}
+    command = [sys.executable, "-m", "bentham", "worker", "--server", f"http://127.0.0.1:{port}"]
+    options = ["--devices", str(devices), "--folder", str(folder / "worker")]
+    with (folder / "worker.log").open("wb") as log:
+        worker = subprocess.Popen([*command, *options], env=environment, stdout=log, stderr=log)
+    try:
+        yield
+        if worker.poll() is not None:
+            text = (folder / "worker.log").read_text(errors="replace")[-500:]
+            raise BenthamError(f"the worker ended: {text.strip()}")
+    finally:
+        for _ in range(2):  # the second gives back what runs
+            worker.terminate()
+        worker.wait(60)
+
+
+def _table(tenant: int) -> bytes:
+    """A table of numbers with a target that they tell something of."""
+    draw = np.random.default_rng(tenant)
+    inputs = draw.normal(size=(ROWS, 10))
+    kind = (inputs[:, :3].sum(axis=1) + draw.normal(size=ROWS) > 0.0).astype(int)
+    lines = ["a,b,c,d,e,f,g,h,i,j,target"]
+    for row, target in zip(inputs, kind, strict=True):
+        lines.append(",".join([*(f"{value:.6g}" for value in row), "yes" if target else "no"]))
+    return "\n".join(lines).encode()
+
+
+def _times(seconds: list[float]) -> dict[str, Any]:
+    p50, p99 = 1e3 * np.percentile(seconds, [50, 99])
+    longest = 1e3 * max(seconds)
+    return {
+        "count": len(seconds),
+        "p50_ms": round(float(p50), 1),
+        "p99_ms": round(float(p99), 1),
+        "longest_ms": round(longest, 1),
+    }
