@@ -220,7 +220,13 @@ class AlgorithmSpec:
                     f"{self.name}: {name} is {str(configuration[name])[:100]!r}, not {parameter}; "
                     "give server and workers the same catalogue"
                 )
-        return {name: configuration[name] for name in self.parameters}
+        return {
+            name: float(configuration[name] or 0)
+            if isinstance(parameter, Real)
+            # JSON may have made 1.0 of a number into 1.
+            else configuration[name]
+            for name, parameter in self.parameters.items()
+        }
 
     def _point(self, number: int) -> dict[str, Setting]:
         if number == 0:
@@ -269,6 +275,11 @@ def _check_range(low: float, high: float, log: bool) -> None:
         raise InvalidInput(f"a logarithmic range begins at {low}; begin above 0, or leave out log")
 
 
+def _given(spec: AlgorithmSpec) -> list[tuple[str, Setting]]:
+    more = [pair for each in spec.fixed_for.values() for pair in each.items()]
+    return [*spec.fixed.items(), *more]
+
+
 def _check(spec: AlgorithmSpec) -> None:
     """Names stand in source code, addresses and file names, so they are held to be plain."""
     if not NAME.fullmatch(spec.name) or len(spec.name) > LONGEST_NAME:
@@ -283,10 +294,12 @@ def _check(spec: AlgorithmSpec) -> None:
             raise InvalidInput(
                 f"{spec.name}: the estimator is {path[:100]!r}; write package.module:Class"
             )
-    arguments = [*spec.parameters, *spec.fixed, *(spec.seed and [spec.seed])]
-    for each in spec.fixed_for.values():
-        arguments += each
-    for argument in arguments:
+    for name, value in _given(spec):
+        number = isinstance(value, int | float)
+        if not (value is None or isinstance(value, str) or (number and math.isfinite(value))):
+            raise InvalidInput(f"{spec.name}: {name} is {value!r:.100}; give a text or a number")
+    fixed = [name for name, _ in _given(spec)]
+    for argument in [*spec.parameters, *fixed, *([spec.seed] if spec.seed else [])]:
         if not re.fullmatch(r"[A-Za-z_]\w*", argument, re.ASCII) or keyword.iskeyword(argument):
             raise InvalidInput(
                 f"{spec.name}: a parameter is named {argument[:100]!r}; write letters, digits and _"

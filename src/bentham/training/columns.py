@@ -1,0 +1,103 @@
+"""What a column of a table holds: a number, one of a few values, or nothing to learn from."""
+
+import re
+
+import pandas as pd
+
+from bentham.training.reading import as_categories, as_numbers
+from bentham.training.refusals import shown
+from bentham.wire.datasets import Column, ColumnType
+
+MOSTLY = 0.95  # of the values that are there: then the rest is taken for slips
+MANY_VALUES = 50
+DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([ T].{1,40})?"
+)
+DECIMAL_COMMA = re.compile(r"[+-]?[\d.]*,\d+")
+ROW_NUMBER = re.compile(r"(.*[^a-z])?(id|index|idx|row|rownames|nr|no|key|unnamed: \d+)", re.I)
+FORMULA = re.compile(r"[=+\-@\t\r]")
+BOOLEANS = {"True", "False"}
+SPLIT_DATES = "split them into numbers (year, month, days since), then upload again"
+
+
+def odd_column(name: str, column: pd.Series, what: str) -> Column:
+    """A column whose values are no numbers and no texts."""
+    remedy = SPLIT_DATES if "dates" in what else "write them as columns of numbers or texts"
+    return Column(
+        name=name, type="ignored", missing=int(column.isna().sum()), distinct=0, rarest=0,
+        note=f"left out: holds {what}; {remedy}",
+    )  # fmt: skip
+
+
+def describe(name: str, column: pd.Series) -> Column:
+    """Count the values of a column, infer its type and say what is odd.
+
+    Values are counted as the texts that would be classes, whatever the type.
+    """
+    counts = as_categories(column).value_counts()
+    numbers = as_numbers(column)
+    present, found = int(counts.sum()), int(numbers.notna().sum())
+    numeric = present > 0 and found >= MOSTLY * present
+    whole = bool(numeric and (numbers.dropna() % 1 == 0).all())
+    declared = isinstance(column.dtype, pd.CategoricalDtype) or (
+        len(counts) <= 2 and set(counts.index) <= BOOLEANS
+    )
+    kind: ColumnType
+    if present == 0:
+        kind, note = "ignored", "left out: all its values are missing"
+    elif len(counts) == 1 and present == len(column):
+        kind, note = "ignored", f"left out: it has one value only, {shown(counts.index[0])}"
+    elif declared:
+        kind, note = "category", ""
+    elif not numeric:
+        kind, note = _of_texts(counts)
+    elif whole and len(counts) == len(column) and ROW_NUMBER.fullmatch(name):
+        kind, note = "ignored", "left out: it numbers the rows; set its type to number to use it"
+    else:
+        kind, note = "number", _about_numbers(column, numbers, counts)
+    return Column(
+        name=name, type=kind, missing=len(column) - present, distinct=len(counts),
+        rarest=int(counts.min()) if present else 0, singles=int((counts == 1).sum()),
+        whole=whole, numeric=numeric, note=note,
+    )  # fmt: skip
+
+
+def _of_texts(counts: pd.Series) -> tuple[ColumnType, str]:
+    present, texts = int(counts.sum()), counts.index.to_series()
+    if _share(counts, texts.str.fullmatch(DATE)) >= MOSTLY:
+        return "ignored", f"left out: holds dates; {SPLIT_DATES}"
+    many = len(counts) > MANY_VALUES and len(counts) > present / 2
+    if _share(counts, texts.str.fullmatch(DECIMAL_COMMA)) >= MOSTLY:
+        kind: ColumnType = "ignored" if many or len(counts) == present else "category"
+        taken = "left out" if kind == "ignored" else "taken for categories"
+        return kind, f"{taken}: its numbers have a decimal comma; write them with a point (1.5)"
+    if many or len(counts) == present:
+        return "ignored", (
+            f"left out: {len(counts):,} different texts in {present:,} rows, such as names or free "
+            "text, tell a model little; group them into few, or set its type to category"
+        )
+    return "category", ""
+
+
+def _share(counts: pd.Series, chosen: pd.Series) -> float:
+    return float(counts[chosen.to_numpy()].sum() / counts.sum())
+
+
+def _about_numbers(column: pd.Series, numbers: pd.Series, counts: pd.Series) -> str:
+    strays = column[numbers.isna() & column.notna()]
+    if len(strays):
+        return (
+            f"{len(strays)} of its values are no numbers, such as {shown(strays.iloc[0])}, and "
+            "count as missing; correct them, or set its type to category"
+        )
+    if len(counts) <= MANY_VALUES and numbers.nunique() < len(counts):
+        return "some numbers are written in several ways (1 and 1.0); as classes they count apart"
+    return ""
+
+
+def formulas_in(column: pd.Series) -> int:
+    """How many values a spreadsheet would take for formulas."""
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return 0
+    begins = column.str.match(FORMULA).fillna(False).astype(bool)
+    return int(as_numbers(column[begins]).isna().sum())

@@ -1,0 +1,196 @@
+"""CSV before it is read as a table: whether it is text at all, how its values are separated, and
+whether every line has as many as the header. The reader of pandas would fill and cut lines.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from bentham.training.refusals import Refusal, check_shape, shown
+from bentham.wire.datasets import MOST_COLUMNS
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+LONGEST_LINE = 2**22
+LONGEST_VALUE = 2**17
+PIECE = 2**20
+SAMPLE = 50  # lines that tell which sign separates values
+AS_UTF8 = "save it as CSV in UTF-8 (in a spreadsheet: Save as, CSV UTF-8)"
+# How files begin that are something else.
+OTHERS = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"%PDF": "a PDF document",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet (.xlsx)",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls)",
+    b"\x1f\x8b": "compressed with gzip",
+    b"BZh": "compressed with bzip2",
+    b"(\xb5/\xfd": "compressed with zstd",
+    b"\xfd7zXZ": "compressed with xz",
+    b"PAR1": "a Parquet file (then upload it as Parquet)",
+    b"SQLite format 3": "a SQLite database",
+    b"\x80\x04\x95": "a pickle",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a CSV file is laid out."""
+
+    delimiter: str
+    names: list[str]  # as they stand in the header; some may be empty
+    rows: int
+
+
+def layout_of(path: Path) -> Layout:
+    """Look through the whole file once; refuse what is not a table."""
+    _check_bytes(path)
+    with open(path, encoding="utf-8-sig", newline="") as lines:
+        delimiter = _delimiter(list(islice(lines, SAMPLE)))
+    names: list[str] = []
+    rows = 0
+    for line, values in _records(path, delimiter):
+        if not names:
+            names = [value.strip(" \t") for value in values]
+            _check_header(names)
+        elif len(values) != len(names):
+            raise Refusal(_ragged(line, len(values), len(names), delimiter))
+        else:
+            rows += 1
+            if rows % 100_000 == 0:
+                check_shape(rows, len(names))
+    check_shape(rows, len(names))
+    return Layout(delimiter, names, rows)
+
+
+def _check_bytes(path: Path) -> None:
+    with open(path, "rb") as file:
+        piece = file.read(PIECE)
+        if not piece.strip(b"\xef\xbb\xbf \t\r\n"):
+            raise Refusal("the file is empty; a CSV has a line of column names, then one per row")
+        for start, what in OTHERS.items():
+            if piece.startswith(start):
+                raise Refusal(f"this is not CSV but {what}; {AS_UTF8}")
+        line, length, rest = 1, 0, b""
+        while piece:
+            _check_text(rest + piece, line)
+            parts = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+            for number, part in enumerate(parts):
+                length = len(part) + (length if number == 0 else 0)
+                if length > LONGEST_LINE:
+                    raise Refusal(
+                        f"line {line + number} is longer than {LONGEST_LINE >> 20} MiB, too long "
+                        f"for a row of up to {MOST_COLUMNS:,} columns; check that each row ends "
+                        "with a line break"
+                    )
+            line += len(parts) - 1
+            rest = _unfinished(rest + piece)
+            piece = file.read(PIECE)
+        if rest:
+            raise Refusal(f"the file ends in the middle of a character; {AS_UTF8}")
+
+
+def _check_text(piece: bytes, line: int) -> None:
+    if b"\0" in piece:
+        at = line + piece[: piece.index(b"\0")].count(b"\n")
+        raise Refusal(f"line {at} holds a NUL byte, so this is no text in UTF-8; {AS_UTF8}")
+    whole = piece[: len(piece) - len(_unfinished(piece))]
+    try:
+        whole.decode()
+    except UnicodeDecodeError as error:
+        at = line + whole[: error.start].count(b"\n")
+        raise Refusal(
+            f"line {at} is not in UTF-8 (byte 0x{whole[error.start]:02X}); {AS_UTF8}"
+        ) from None
+
+
+def _unfinished(piece: bytes) -> bytes:
+    """The beginning of a character at the end of a piece, whose rest is in the next one."""
+    for back in range(1, min(4, len(piece)) + 1):
+        byte = piece[-back]
+        if byte & 0xC0 == 0x80:  # one of the further bytes of a character
+            continue
+        length = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+        return piece[-back:] if length > back else b""
+    return b""
+
+
+def _delimiter(lines: list[str]) -> str:
+    """The sign that splits the most lines just like the header, and the header the most."""
+    if lines and lines[0].lower().startswith("sep="):
+        raise Refusal(f"the first line is {shown(lines[0].strip())}, for a spreadsheet; remove it")
+
+    def fit(delimiter: str) -> tuple[float, int]:
+        counts = [
+            len(values)
+            for values in csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+            if not _is_blank(values)
+        ]
+        if not counts or counts[0] < 2:
+            return 0.0, 0
+        return sum(count == counts[0] for count in counts) / len(counts), counts[0]
+
+    csv.field_size_limit(LONGEST_LINE)
+    best = max(DELIMITERS, key=fit)
+    if fit(best) == (0.0, 0):
+        raise Refusal(
+            "there is only one column: no comma, semicolon, tab or vertical bar in the header "
+            f"({shown(lines[0].strip())}); a target and something to learn it from are needed"
+        )
+    return best
+
+
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Each line's number and values, without the blank ones."""
+    csv.field_size_limit(LONGEST_VALUE)
+    with open(path, encoding="utf-8-sig", newline="") as lines:
+        reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+        while True:
+            line = reader.line_num + 1
+            try:
+                values = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise Refusal(_broken(line, str(error))) from None
+            if not _is_blank(values):
+                yield line, values
+
+
+def _is_blank(values: list[str]) -> bool:
+    return not values or (len(values) == 1 and not values[0].strip())
+
+
+def _broken(line: int, error: str) -> str:
+    if "end of data" in error:
+        return f'a quote (") in the row that begins in line {line} is never closed; close it'
+    if "field larger" in error:
+        return (
+            f"a value in the row that begins in line {line} is longer than {LONGEST_VALUE >> 10} "
+            'KiB; shorten it, or close the quote (") that it begins with'
+        )
+    return (
+        f"line {line} cannot be read ({error}); a value in quotes ends with its second quote, and "
+        'a quote inside is written twice ("")'
+    )
+
+
+def _ragged(line: int, found: int, expected: int, delimiter: str) -> str:
+    hint = "quote values that hold the separator, or correct the line"
+    if found == expected + 1:
+        hint = "if each line begins with a row number, name that column too; else " + hint
+    return (
+        f"line {line} has {found:,} values where the header names {expected:,} columns "
+        f"(separated by {DELIMITERS[delimiter]}); {hint}"
+    )
+
+
+def _check_header(names: list[str]) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise Refusal(
+            f"there are {len(names):,} columns, {MOST_COLUMNS:,} are allowed; leave some out"
+        )

@@ -1,0 +1,174 @@
+"""What is in a file, before it becomes a dataset: `python -m bentham.training.inspect PATH`.
+
+Whoever uploads may be hostile, and the readers of files are large programs. So a service runs this
+in a process of its own, which limits its memory and its time by itself. It prints one line of JSON,
+for a refusal too. Should it end without one, a limit or the file has killed it.
+"""
+
+import argparse
+import resource
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+
+from bentham.training.columns import describe, formulas_in, odd_column
+from bentham.training.csv_file import DELIMITERS, layout_of
+from bentham.training.reading import as_numbers, read_table
+from bentham.training.refusals import Refusal, listed, shown
+from bentham.wire.datasets import LONGEST_COLUMN, Column, ColumnName, Format, Inspection
+
+LEAST_ROWS = 10
+MEMORY_MIB, SECONDS = 4096, 60  # unless told otherwise
+GRACE_SECONDS = 5  # from the request to end to the kill
+_NAME: TypeAdapter[str] = TypeAdapter(ColumnName)
+
+
+def inspect_file(path: Path, format: Format) -> Inspection:  # noqa: A002 - as datasets call it
+    """The columns of a file and what is odd about them, or why it cannot be a dataset."""
+    try:
+        return _inspect(path, format)
+    except Refusal as refusal:
+        return Inspection(refusal=str(refusal))
+    except MemoryError:
+        return Inspection(
+            refusal="the table takes more memory than is allowed here; draw a sample of the rows, "
+            "or leave out columns"
+        )
+    except OSError as error:
+        return Inspection(refusal=f"the file cannot be read: {error.strerror}; upload it again")
+    except Exception as error:  # what a reader raises on hostile bytes cannot be foreseen
+        detail = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        return Inspection(refusal=f"the file cannot be read as {format} ({detail}); write it again")
+
+
+def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
+    notes: list[str] = []
+    odd: dict[str, str] = {}
+    if format == "csv":
+        layout = layout_of(path)
+        names = [name or f"Unnamed: {at}" for at, name in enumerate(layout.names)]
+        rows, delimiter = layout.rows, layout.delimiter
+        notes = _about_header(layout.names, delimiter)
+    else:
+        # Only here: a CSV is read without this library in the process.
+        from bentham.training.parquet_file import names_in, odd_types
+
+        (names, rows), delimiter = names_in(path), ","
+        odd = dict(odd_types(path))
+    _check_names(names)
+    if rows < LEAST_ROWS:
+        raise Refusal(
+            f"there {'is 1 row' if rows == 1 else f'are {rows} rows'} of data; at least "
+            f"{LEAST_ROWS} are needed, since some are held out to judge models: add rows"
+        )
+    table = read_table(str(path), delimiter if format == "csv" else None)
+    _check_same(table, names, rows, format)
+    columns = [
+        odd_column(name, table[name], odd[name]) if name in odd else describe(name, table[name])
+        for name in map(str, table.columns)
+    ]
+    if all(column.missing == rows for column in columns):
+        raise Refusal("every value is missing; check how the file was written")
+    notes += _about_formulas(table, columns)
+    return Inspection(delimiter=delimiter, rows=rows, columns=columns, notes=notes)
+
+
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        if len(name) > LONGEST_COLUMN:
+            raise Refusal(
+                f"the name of a column has {len(name):,} characters ({shown(name)}), "
+                f"{LONGEST_COLUMN} are allowed; shorten it, or add a line of names if there is none"
+            )
+        try:
+            _NAME.validate_python(name)
+        except ValidationError:
+            raise Refusal(
+                f"a column has the name {shown(name)}, which cannot be stored; rename it"
+            ) from None
+    if doubled := [name for name, count in Counter(names).items() if count > 1]:
+        raise Refusal(
+            f"more than one column has the name {listed(doubled)}; rename them, or add a line of "
+            "names if there is none"
+        )
+    if len(names) < 2:
+        raise Refusal(
+            "there is only one column; a target and something to learn it from are needed"
+        )
+
+
+def _check_same(table: pd.DataFrame, names: list[str], rows: int, format: Format) -> None:  # noqa: A002
+    """What trials will read must be what was looked at."""
+    found = list(table.columns)
+    if format == "parquet" and set(found) < set(names):
+        return  # a column that pandas wrote as the index comes back as the index
+    if found != names or len(table) != rows:
+        raise Refusal(
+            f"the file can be read in two ways: as {rows:,} rows of {len(names)} columns and as "
+            f"{len(table):,} rows of {len(found)}; check quotes, blank lines and names, and write "
+            "it again"
+        )
+
+
+def _about_header(names: list[str], delimiter: str) -> list[str]:
+    notes = []
+    if delimiter != ",":
+        notes.append(f"values are separated by {DELIMITERS[delimiter]}")
+    if unnamed := [f"Unnamed: {at}" for at, name in enumerate(names) if not name]:
+        notes.append(f"columns without a name are called by their place: {listed(unnamed)}")
+    if (numbers := int(as_numbers(pd.Series(names, dtype="str")).notna().sum())) > len(names) / 2:
+        notes.append(
+            f"{numbers} of {len(names)} columns have numbers as names; if the first line is data, "
+            "add a line of names above it"
+        )
+    return notes
+
+
+def _about_formulas(table: pd.DataFrame, columns: list[Column]) -> list[str]:
+    texts = [column.name for column in columns if column.type != "number" or column.note]
+    found = {name: count for name in texts if (count := formulas_in(table[name]))}
+    if not found:
+        return []
+    return [
+        f"{sum(found.values()):,} values of {listed(list(found))} begin as formulas do (=, +, -, @ "
+        "or a tab); they are kept as plain text and never evaluated, but a spreadsheet that opens "
+        "them may do so"
+    ]
+
+
+def _limit(memory_mib: int, seconds: int) -> None:
+    def too_slow(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+        raise Refusal(
+            f"reading the table takes longer than {seconds} s; draw a sample of the rows, or leave "
+            "out columns"
+        )
+
+    signal.signal(signal.SIGXCPU, too_slow)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + GRACE_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> int:
+    """Inspect the file that the command line names."""
+    parser = argparse.ArgumentParser(
+        prog="bentham.training.inspect", description=inspect_file.__doc__
+    )
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--format", choices=["csv", "parquet"], default="csv")
+    parser.add_argument("--memory", type=int, default=MEMORY_MIB, help="MiB of address space")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="of CPU time")
+    asked = parser.parse_args()
+    _limit(asked.memory, asked.seconds)
+    print(inspect_file(asked.path, asked.format).model_dump_json())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
