@@ -1,0 +1,199 @@
+"""From the columns of a dataset and what was asked to all that a score depends on but the model.
+
+It is computed from what the inspection counted, never from the data itself: so a server can do it
+at once, and refuse a study that could not train.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from bentham.errors import InvalidInput
+from bentham.training.metrics import METRICS, default_metric
+from bentham.wire.datasets import Column, ColumnType, Dataset
+from bentham.wire.training import DataAsked, Split, SplitAsked, Task, Training
+
+MOST_CLASSES = 100
+FEW_VALUES = 20  # at most so many whole numbers are taken for classes
+LARGE = 2000  # rows from which one share is held out, rather than each fold in turn
+LEAST_HELD_OUT = 2  # rows; fewer say nothing
+MOST_NOTES = 20
+
+
+def plan(dataset: Dataset, asked: DataAsked, metric: str | None) -> Training:
+    """Settle task, columns, metric and split; refuse what cannot be trained, and say why."""
+    columns = {column.name: column for column in dataset.columns}
+    _check_known([asked.target], columns, "target", dataset)
+    _check_known(asked.types, columns, "types", dataset)
+    target, task, notes = columns[asked.target], asked.task, []
+    if _type_of(target, asked) == "ignored" and target.name in asked.types:
+        raise InvalidInput(f"types: {target.name!r} is the target, which cannot be ignored")
+    if task is None:
+        task, note = _inferred_task(target, asked, dataset.rows)
+        notes.append(note)
+    rows = dataset.rows - target.missing
+    _check_target(target, task, rows)
+    if target.note and target.type == "number":
+        notes.append(f"{target.name!r}: {target.note}")
+    if target.missing:
+        notes.append(f"{target.missing:,} rows without a value of {target.name!r} are not used")
+    types = {name: _type_of(columns[name], asked) for name in columns if name != target.name}
+    used: dict[str, ColumnType] = {name: kind for name, kind in types.items() if kind != "ignored"}
+    if not used:
+        raise InvalidInput(
+            f"no column is left to learn {target.name!r} from; say the type of one, as in "
+            f"{next(iter(types), 'column')!r}: 'category'"
+        )
+    split, note = _split(asked.split, target, task, rows)
+    notes += [note, *_about_columns(columns, types, asked)]
+    return Training(
+        dataset=dataset.id, name=dataset.name, hash=dataset.hash, format=dataset.format,
+        delimiter=dataset.delimiter, bytes=dataset.bytes, target=target.name, task=task,
+        metric=_metric(metric, task), classes=target.distinct if task == "classification" else 0,
+        columns=used, split=split, notes=_first(filter(None, notes)),
+    )  # fmt: skip
+
+
+def _check_known(
+    names: Iterable[str], columns: dict[str, Column], what: str, dataset: Dataset
+) -> None:
+    for name in names:
+        if name not in columns:
+            close = get_close_matches(name, columns, n=3, cutoff=0.5) or list(columns)[:5]
+            raise InvalidInput(
+                f"{what}: {dataset.name!r} has no column {name!r}; it has "
+                f"{', '.join(map(repr, close))}{', ...' if len(close) < len(columns) else ''}"
+            )
+
+
+def _inferred_task(target: Column, asked: DataAsked, rows: int) -> tuple[Task, str]:
+    task: Task
+    said = asked.types.get(target.name)
+    if said == "category" or (said is None and (target.type == "category" or not target.numeric)):
+        task, why = "classification", f"{target.name!r} holds categories"
+    elif said == "number" or not target.whole:
+        task, why = "regression", f"{target.name!r} holds numbers"
+    elif target.distinct <= FEW_VALUES and target.distinct * 2 <= rows:
+        task, why = "classification", f"{target.name!r} holds {target.distinct} whole numbers"
+    else:
+        task, why = "regression", f"{target.name!r} holds many whole numbers"
+    other = "regression" if task == "classification" else "classification"
+    return task, f"{task}, since {why}; say task {other} if that is meant"
+
+
+def _check_target(target: Column, task: Task, rows: int) -> None:
+    name = repr(target.name)
+    if rows == 0:
+        raise InvalidInput(f"target: every value of {name} is missing; choose another column")
+    if target.distinct == 0:
+        raise InvalidInput(f"target: {name} is {target.note}; choose another column")
+    if target.distinct == 1:
+        raise InvalidInput(
+            f"target: {name} has one value only, so there is nothing to predict; choose another "
+            "column, or add rows with other values"
+        )
+    if task == "regression":
+        if not target.numeric:
+            raise InvalidInput(
+                f"target: {name} does not hold numbers, which regression needs; say task "
+                "classification, or choose another column"
+            )
+        return
+    if target.distinct > MOST_CLASSES:
+        remedy = "say task regression" if target.numeric else "group them into fewer"
+        raise InvalidInput(
+            f"target: {name} has {target.distinct:,} different values, too many to tell apart "
+            f"({MOST_CLASSES} are allowed); {remedy}, or choose another column"
+        )
+    if target.singles:
+        raise InvalidInput(
+            f"target: {target.singles} of the {target.distinct} classes of {name} "
+            f"{'has' if target.singles == 1 else 'have'} one row only, which cannot be both "
+            "learned from and held out; add rows, merge rare classes, or leave them out"
+        )
+
+
+def _type_of(column: Column, asked: DataAsked) -> ColumnType:
+    said = asked.types.get(column.name)
+    if said is None:
+        return column.type
+    if said == "number" and not column.numeric:
+        raise InvalidInput(
+            f"types: column {column.name!r} does not hold numbers; make it a category, or ignore it"
+        )
+    if said == "category" and column.distinct == 0:
+        raise InvalidInput(
+            f"types: column {column.name!r} holds no values that can be categories; ignore it"
+        )
+    return said
+
+
+def _metric(name: str | None, task: Task) -> str:
+    if name is None:
+        return default_metric(task)
+    fitting = ", ".join(each.name for each in METRICS.values() if each.task == task)
+    if name not in METRICS:
+        raise InvalidInput(f"metric: there is no {name!r}; for {task} choose one of {fitting}")
+    if METRICS[name].task != task:
+        raise InvalidInput(
+            f"metric: {name} judges {METRICS[name].task}, but this is {task}; choose one of "
+            f"{fitting}, or say task {METRICS[name].task}"
+        )
+    return name
+
+
+def _split(asked: SplitAsked, target: Column, task: Task, rows: int) -> tuple[Split, str]:
+    """How rows are held out. In classification every part must get rows of every class."""
+    kind = asked.kind or ("folds" if rows < LARGE else "holdout")
+    most = min(rows // 2, target.rarest if task == "classification" else rows)
+    folds, share, note = asked.folds, asked.share, ""
+    if kind == "folds" and folds > most:
+        if most < 2:
+            raise InvalidInput(_too_few(rows))
+        folds = most
+        because = (
+            f"the rarest class has {most}" if task == "classification" else f"there are {rows}"
+        )
+        note = f"{folds} folds instead of {asked.folds}, since {because} rows"
+    if kind == "holdout":
+        held = int(rows * share)
+        least = max(LEAST_HELD_OUT, target.distinct if task == "classification" else 0)
+        if min(held, rows - held) < least:
+            raise InvalidInput(
+                f"split: {held} of {rows} rows would be held out, {least} are needed; hold out a "
+                "larger share, or say folds instead"
+                if rows >= 2 * least
+                else _too_few(rows)
+            )
+    split = Split(kind=kind, folds=folds, share=share, seed=asked.seed)
+    return split, note
+
+
+def _too_few(rows: int) -> str:
+    return (
+        f"split: {rows} rows with a target are too few to hold some out of every class; add rows, "
+        "or merge classes"
+    )
+
+
+def _about_columns(
+    columns: dict[str, Column], types: dict[str, ColumnType], asked: DataAsked
+) -> list[str]:
+    """The notes of columns in use, and which ones are not."""
+    notes = [
+        f"{name!r}: {columns[name].note}"
+        for name, kind in types.items()
+        if columns[name].note and kind != "ignored" and name not in asked.types
+    ]
+    unused = [name for name, kind in types.items() if kind == "ignored" and name not in asked.types]
+    if unused:
+        shown = ", ".join(map(repr, unused[:5])) + (" and more" if len(unused) > 5 else "")
+        notes.append(f"{len(unused)} columns are left out: {shown}; say their types to use them")
+    return notes
+
+
+def _first(notes: Iterable[str]) -> list[str]:
+    found = list(notes)
+    if len(found) <= MOST_NOTES:
+        return found
+    kept = found[: MOST_NOTES - 1]
+    return [*kept, f"{len(found) - len(kept)} more notes stand with the columns of the dataset"]
