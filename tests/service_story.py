@@ -6,9 +6,11 @@ import numpy as np
 from service_app import Service
 from service_exchange import Answer
 
+from bentham.service.leases import Leases, Terms
 from bentham.service.pool import Pool
 from bentham.service.views import (
     candidate_views,
+    dataset_view,
     device_view,
     study_view,
     tenant_view,
@@ -150,11 +152,12 @@ def picture(pool: Pool) -> dict[str, Any]:
         "events": [tenant.events for tenant in pool.tenants.values()],
         "tokens": [token_view(token) for token in pool.tokens.values()],
         "hashes": [token.hash for token in pool.tokens.values()],
-        "studies": [study_view(study) for study in pool.studies.values()],
+        "studies": [study_view(pool, study) for study in pool.studies.values()],
         "candidates": [candidate_views(pool, study) for study in pool.studies.values()],
+        "datasets": [dataset_view(dataset) for dataset in pool.datasets.values()],
         "devices": [device_view(device, None) for device in pool.devices.values()],
         "departed": [device_view(device, None) for device in pool.departed.values()],
-        "trials": [trial_view(trial) for trial in pool.trials.values()],
+        "trials": [trial_view(trial, Leases(Terms())) for trial in pool.trials.values()],
         "fences": [(trial.id, trial.number, trial.sequence) for trial in pool.trials.values()],
         "running": list(pool.running),
         "history": pool.history,

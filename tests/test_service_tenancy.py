@@ -68,6 +68,10 @@ class World:
         done = service.lease(self.runner, "own-device")
         service.report(self.runner, done, score=0.625).ok()
         lease = service.lease(self.runner, "own-device")
+        service.request(
+            "PUT", f"/v1/trials/{lease['trial']}/log", b"secret", token=self.runner,
+            query=f"fence={lease['fence']}",
+        ).ok(204)  # fmt: skip
         self.ids = {
             "tenant": "owner", "token": self.owner.split("_")[1], "study": study,
             "trial": lease["trial"], "decision": lease["trial"], "device": "own-device",
@@ -113,7 +117,8 @@ def test_what_is_anothers_answers_as_what_does_not_exist(world: World) -> None:
         if method == "GET":
             kind = path.split("{")[1].split("}")[0]
             token = world.runner if kind == "device" or path.endswith("/data") else world.owner
-            service.request(method, path.format(**world.ids), body, token=token).ok()
+            shown = service.request(method, path.format(**world.ids), body, token=token)
+            assert shown.status == 200, (path, shown.body)
 
 
 def test_lists_show_nothing_of_others(world: World) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from bentham.service import events as happened
 from bentham.service.entities import Trial
 from bentham.service.keys import MOST
+from bentham.service.leases import Leases, Terms
 from bentham.service.pool import Pool
 from bentham.service.recovery import recover
 from bentham.service.views import study_view, tenant_view, trial_view
@@ -200,7 +201,7 @@ def _studies(verdict: Verdict, pool: Pool) -> None:
                 verdict.demand(len(kept) >= attempts, f"{study.name} {model} was given up early")
             else:
                 verdict.demand(state == "observed", f"{study.name} {model} is {state}")
-    tried = (each for shared in pool.datasets.values() for each in shared.tried.values())
+    tried = (each for shared in pool.arms.values() for each in shared.tried.values())
     verdict.failed_arms = sum(each.state == "failed" for each in tried)
 
 
@@ -211,9 +212,10 @@ def _views(verdict: Verdict, pool: Pool, admin: Caller) -> None:
         "trials": list(pages(admin, "/v1/trials?limit=1000")),
         "tenants": admin.get("/v1/tenants")["items"],
     }
+    leases = Leases(Terms())
     folded = {
-        "studies": [study_view(each) for each in reversed(pool.studies.values())],
-        "trials": [trial_view(each) for each in reversed(pool.trials.values())],
+        "studies": [study_view(pool, each, False) for each in reversed(pool.studies.values())],
+        "trials": [trial_view(each, leases) for each in reversed(pool.trials.values())],
         "tenants": [tenant_view(each, pool.time) for each in pool.tenants.values()],
     }
     for name, views in json.loads(json.dumps(folded)).items():

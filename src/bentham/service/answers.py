@@ -37,6 +37,8 @@ def answer(
         return trial_view(pool.trials[subject], leases)
     if what == "study":
         return study_view(pool, pool.studies[subject])
+    if kind == "dataset-dropped":
+        return {"id": subject}
     if what == "dataset":
         dataset = pool.datasets.get(subject)
         if dataset is None:

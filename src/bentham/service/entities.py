@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from bentham.core.problem import ModelDescription
 
 DAY = 86_400.0
-_NOTHING: Mapping[str, float] = {}
 
 
 @dataclass(slots=True)
@@ -210,5 +209,5 @@ class Trial:
     reason: str = ""
     released: bool = False
     key: str = ""  # of the request that leased it
-    metrics: Mapping[str, float] = _NOTHING
+    metrics: tuple[tuple[str, float], ...] = ()
     scores: tuple[float, ...] = ()

@@ -32,9 +32,7 @@ class TrialFold(State):
         self.scheduler.apply(core.TrialCompleted(time, trial.number, event.score))
         self._end(time, trial, "complete", "observed")
         trial.score = event.score
-        if event.metrics:
-            trial.metrics = event.metrics
-        trial.scores = tuple(event.scores)
+        trial.metrics, trial.scores = tuple(event.metrics.items()), tuple(event.scores)
         shared = trial.study.shared
         tried = shared.tried[trial.model]
         tried.score, tried.trial = event.score, trial.id
