@@ -29,7 +29,8 @@ ALLOWED = {
     "service": {"core", "tables", "storage", "snapshots", "training", "wire", "errors", ""},
     "http": {"service", "storage", "tables", "training", "wire", "errors", ""},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
-    | {"storage", "service", "http", "wire", "client", "executors", "worker", "errors", ""},
+    | {"storage", "service", "http", "wire", "client", "executors", "worker", "training"}
+    | {"errors", ""},
     "__main__": {"cli"},
 }
 CORE_MAY_IMPORT = {

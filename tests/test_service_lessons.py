@@ -169,8 +169,8 @@ class TestStudies:
     def test_studies_of_one_dataset_are_bounded(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bentham.service.commands.MOST_STUDIES_OF_DATASET", 2)
-        monkeypatch.setattr("bentham.service.commands.MOST_ARMS_OF_TENANT", 10)
+        monkeypatch.setattr("bentham.service.commands_studies.MOST_STUDIES_OF_DATASET", 2)
+        monkeypatch.setattr("bentham.service.commands_studies.MOST_ARMS_OF_TENANT", 10)
         tenant = service.tenant("a")
         for name in "xy":
             service.study(tenant, name, dataset="d")
