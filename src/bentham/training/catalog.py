@@ -1,0 +1,140 @@
+"""The catalogue: the algorithms installed here, and the candidates that a study gets of them."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from bentham.errors import InvalidInput
+from bentham.training.commands import read_commands
+from bentham.training.spaces import AlgorithmSpec
+from bentham.training.zoo import installed
+from bentham.wire.training import Algorithm, Description, Task
+
+# Packages offer algorithms under this name: each entry an AlgorithmSpec, or a list of them.
+GROUP = "bentham.algorithms"
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What studies choose from. `problems` tell which packages' algorithms could not be had."""
+
+    algorithms: dict[str, AlgorithmSpec]
+    problems: tuple[str, ...] = ()
+
+    def describe(self) -> list[Algorithm]:
+        """The algorithms for people."""
+        return [
+            Algorithm(
+                name=spec.name,
+                title=spec.title,
+                family=spec.family,
+                tasks=list(spec.tasks),
+                needs_data=spec.needs_data,
+                configuration=dict(spec.defaults),
+                space={name: str(space) for name, space in spec.parameters.items()},
+            )
+            for spec in self.algorithms.values()
+        ]
+
+    def candidates(
+        self, task: Task | None, count: int, algorithms: Sequence[str] = ()
+    ) -> dict[str, Description]:
+        """Up to so many models, by name: the defaults of all algorithms, then others in turn.
+
+        Without a task they are those that need no data. Fewer candidates are the first of more.
+        """
+        chosen = [self.algorithm(name) for name in dict.fromkeys(algorithms)]
+        for spec in chosen:
+            _check_suits(spec, task)
+        if not algorithms:
+            chosen = [spec for spec in self.algorithms.values() if spec.suits(task)]
+        if not chosen:
+            kind = f"suits {task}" if task else "does without data"
+            raise InvalidInput(f"no algorithm installed here {kind}; the operator can add one")
+        found: dict[str, Description] = {}
+        for model, description in _in_turn(chosen):
+            if len(found) >= count:
+                break
+            # Should two digests ever begin alike, the first has the name.
+            found.setdefault(model, description)
+        return found
+
+    def algorithm(self, name: str) -> AlgorithmSpec:
+        """One by its name; refused with the names that come close if there is none."""
+        if name in self.algorithms:
+            return self.algorithms[name]
+        close = difflib.get_close_matches(name[:100], self.algorithms, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else "ask for the list of algorithms"
+        raise InvalidInput(f"no algorithm {name[:100]!r} is installed here; {hint}")
+
+
+def load_catalog(file: Path | None = None) -> Catalog:
+    """The zoo, boosting if it is installed, other packages' algorithms and a file of commands.
+
+    A package that cannot be used is left out and reported; a file that cannot be used is refused.
+    """
+    algorithms = {spec.name: spec for spec in installed()}
+    problems: list[str] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            _add(algorithms, _offered(entry))
+        except InvalidInput as error:
+            package = entry.dist.name if entry.dist else entry.value
+            problems.append(f"package {package}, entry point {entry.name}: {error}")
+    if file is not None:
+        try:
+            _add(algorithms, read_commands(file))
+        except InvalidInput as error:
+            text = str(error)
+            raise InvalidInput(text if text.startswith(str(file)) else f"{file}: {text}") from None
+    return Catalog(algorithms, tuple(problems))
+
+
+def _offered(entry: EntryPoint) -> list[AlgorithmSpec]:
+    try:
+        loaded = entry.load()
+    except Exception as error:  # a package of somebody else's: whatever it raises, the rest goes on
+        raise InvalidInput(
+            f"cannot be loaded ({type(error).__name__}: {error}); repair or remove the package"
+        ) from error
+    specs = list(loaded) if isinstance(loaded, list | tuple) else [loaded]
+    for spec in specs:
+        if not isinstance(spec, AlgorithmSpec):
+            raise InvalidInput(
+                f"is a {type(spec).__name__}; let it be an AlgorithmSpec or a list of them"
+            )
+    return specs
+
+
+def _add(algorithms: dict[str, AlgorithmSpec], more: Iterable[AlgorithmSpec]) -> None:
+    fresh = list(more)
+    names = [spec.name for spec in fresh]
+    for name in names:
+        if name in algorithms or names.count(name) > 1:
+            raise InvalidInput(f"there is an algorithm {name} already; name it otherwise")
+    algorithms.update((spec.name, spec) for spec in fresh)
+
+
+def _in_turn(specs: Iterable[AlgorithmSpec]) -> Iterator[tuple[str, Description]]:
+    """One configuration of each algorithm, then the next of each, as long as there are some."""
+    waiting = [(spec, spec.configurations()) for spec in specs]
+    while waiting:
+        going = []
+        for spec, configurations in waiting:
+            configuration = next(configurations, None)
+            if configuration is not None:
+                going.append((spec, configurations))
+                yield spec.model_name(configuration), spec.describe(configuration)
+        waiting = going
+
+
+def _check_suits(spec: AlgorithmSpec, task: Task | None) -> None:
+    if spec.suits(task):
+        return
+    if task is None:
+        raise InvalidInput(f"{spec.name} trains on data; name the study's data, or leave it out")
+    if not spec.needs_data:
+        raise InvalidInput(f"{spec.name} takes no data; leave it out, or make a study without data")
+    raise InvalidInput(f"{spec.name} is not for {task} but {', '.join(spec.tasks)}; leave it out")

@@ -1,0 +1,266 @@
+"""What stands in every script beside the model: how data is read, split, and predictions judged.
+
+`script` takes the sources of these functions, and gives the constants the values of a study; so
+they use nothing but pandas, numpy and scikit-learn, and no other function of Bentham.
+"""
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+    mean_absolute_error,
+    median_absolute_error,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from threadpoolctl import threadpool_limits
+
+from bentham.training.reading import as_categories, as_numbers, read_table
+
+# Of each script its own.
+DELIMITER: str | None = None
+SHA256 = ""
+TARGET = ""
+NUMBERS: list[str] = []
+CATEGORIES: list[str] = []
+METRIC = ""
+FOLDS = 2
+SHARE = 0.5
+SEED = 0
+RECORDED: float | None = None
+
+
+def build() -> Any:
+    """Each script has its own, with its model."""
+    raise NotImplementedError
+
+
+def features(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns to learn from: numbers, and categories as text."""
+    columns = {name: as_numbers(table[name]) for name in NUMBERS}
+    for name in CATEGORIES:
+        columns[name] = as_categories(table[name]).astype("object").fillna("(missing)")
+    return pd.DataFrame(columns, index=table.index)
+
+
+def load_classes(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
+    """Features, each row's class as a number, and the classes; rows without a target left out."""
+    table = read_table(path, DELIMITER)
+    target = as_categories(table[TARGET])
+    known = target.notna()
+    classes = sorted(set(target[known]))
+    numbers = {name: number for number, name in enumerate(classes)}
+    codes = np.array([numbers[name] for name in target[known]], dtype=np.int64)
+    return features(table[known]), codes, classes
+
+
+def load_numbers(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
+    """Features and what to predict; rows without it left out. There are no classes."""
+    table = read_table(path, DELIMITER)
+    target = as_numbers(table[TARGET])
+    known = target.notna()
+    return features(table[known]), target[known].to_numpy(), []
+
+
+def split_stratified_folds(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows to train on and to hold out, for each fold."""
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
+    return list(folds.split(np.zeros(len(target)), target))
+
+
+def split_folds(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows to train on and to hold out, for each fold."""
+    return list(KFold(FOLDS, shuffle=True, random_state=SEED).split(target))
+
+
+def split_stratified_holdout(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows to train on and to hold out, once."""
+    rows = np.arange(len(target))
+    training, held = train_test_split(rows, test_size=SHARE, stratify=target, random_state=SEED)
+    return [(training, held)]
+
+
+def split_holdout(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows to train on and to hold out, once."""
+    rows = np.arange(len(target))
+    training, held = train_test_split(rows, test_size=SHARE, random_state=SEED)
+    return [(training, held)]
+
+
+def judge_labels(
+    model: Any, rows: pd.DataFrame, truth: np.ndarray, _trained: np.ndarray
+) -> tuple[float, dict[str, float]]:
+    """The score on rows held out, and other metrics."""
+    metrics = label_metrics(model, rows, truth)
+    return metrics[METRIC], metrics
+
+
+def judge_ranks(
+    model: Any, rows: pd.DataFrame, truth: np.ndarray, _trained: np.ndarray
+) -> tuple[float, dict[str, float]]:
+    """The score on rows held out, and other metrics."""
+    metrics = label_metrics(model, rows, truth)
+    metrics[METRIC] = rank_metric(model, rows, truth)
+    return metrics[METRIC], metrics
+
+
+def judge_probabilities(
+    model: Any, rows: pd.DataFrame, truth: np.ndarray, trained: np.ndarray
+) -> tuple[float, dict[str, float]]:
+    """The score on rows held out, and other metrics; 0 is what the classes' shares would get."""
+    metrics = label_metrics(model, rows, truth)
+    labels, counts = np.unique(trained, return_counts=True)
+    if not np.isin(truth, labels).all():
+        raise ValueError("a class that was held out is not in training; log-loss cannot be had")
+    probabilities = np.asarray(model.predict_proba(rows), dtype=np.float64)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    metrics[METRIC] = log_loss(truth, probabilities, labels=labels)
+    shares = np.tile(counts / counts.sum(), (len(truth), 1))
+    return compared(metrics[METRIC], log_loss(truth, shares, labels=labels)), metrics
+
+
+def label_metrics(model: Any, rows: pd.DataFrame, truth: np.ndarray) -> dict[str, float]:
+    """How well the classes of these rows are told."""
+    told = model.predict(rows)
+    return {
+        "accuracy": accuracy_score(truth, told),
+        "balanced-accuracy": recall_score(truth, told, labels=np.unique(truth), average="macro"),
+        "f1-macro": f1_score(truth, told, average="macro"),
+        "matthews": matthews_corrcoef(truth, told),
+    }
+
+
+def rank_metric(model: Any, rows: pd.DataFrame, truth: np.ndarray) -> float:
+    """ROC AUC or average precision: of the last class of two, or the mean over all of them."""
+    judge = roc_auc_score if METRIC == "roc-auc" else average_precision_score
+    if hasattr(model, "predict_proba"):
+        values = model.predict_proba(rows)
+    else:
+        values = model.decision_function(rows)
+        if values.ndim == 1:
+            values = np.column_stack([-values, values])
+    labels = list(model.classes_)
+    asked = labels[-1:] if len(labels) == 2 else labels
+    # A class that all rows held out are of, or none, cannot be told from the rest there.
+    asked = [each for each in asked if 0 < np.sum(truth == each) < len(truth)]
+    if not asked:
+        raise ValueError("only one class was held out; hold out more rows, or take another metric")
+    return float(np.mean([judge(truth == each, values[:, labels.index(each)]) for each in asked]))
+
+
+def judge_numbers(
+    model: Any, rows: pd.DataFrame, truth: np.ndarray, trained: np.ndarray
+) -> tuple[float, dict[str, float]]:
+    """The score on rows held out, and other metrics; 0 is what a constant would get."""
+    told = np.asarray(model.predict(rows), dtype=np.float64)
+    losses = {
+        "rmse": root_mean_squared_error,
+        "mae": mean_absolute_error,
+        "median-absolute-error": median_absolute_error,
+    }
+    metrics = {name: loss(truth, told) for name, loss in losses.items()}
+    metrics["r2"] = r2_score(truth, told)
+    if METRIC == "r2":
+        return max(metrics["r2"], -1.0), metrics
+    constant = np.mean(trained) if METRIC == "rmse" else np.median(trained)
+    of_constant = losses[METRIC](truth, np.full(len(truth), constant))
+    return compared(metrics[METRIC], of_constant), metrics
+
+
+# A script has one of each, under this name.
+load, split, judge = load_numbers, split_folds, judge_numbers
+
+
+def compared(loss: float, of_constant: float) -> float:
+    """A loss as a score: 1 is no loss, 0 as much as a constant prediction has; at least -1."""
+    if of_constant == 0.0:
+        return 0.0 if loss == 0.0 else -1.0
+    return max(1.0 - loss / of_constant, -1.0)
+
+
+def evaluate(
+    path: str, report: Callable[[float, list[float]], None]
+) -> tuple[float, dict[str, float], list[float]]:
+    """The mean score, the other metrics' means, and the score of each fold.
+
+    After each fold `report` is told the share that is done and the scores so far.
+    """
+    table, target, _ = load(path)
+    scores: list[float] = []
+    figures: list[dict[str, float]] = []
+    # One thread: sums have one order then, and the last digit is the same every time.
+    with threadpool_limits(limits=1):
+        folds = split(target)
+        for training, held in folds:
+            model = build()
+            model.fit(table.iloc[training], target[training])
+            score, metrics = judge(model, table.iloc[held], target[held], target[training])
+            if not np.isfinite(score):
+                raise ValueError(f"the score is {score}: the predictions are not finite numbers")
+            scores.append(float(score))
+            figures.append(metrics)
+            report(len(scores) / len(folds), list(scores))
+    means = {name: float(np.mean([each[name] for each in figures])) for name in figures[0]}
+    return float(np.mean(scores)), means, scores
+
+
+def fit(path: str) -> tuple[Any, list[str]]:
+    """The model trained on all rows, and the classes that the numbers it predicts stand for."""
+    table, target, classes = load(path)
+    with threadpool_limits(limits=1):
+        return build().fit(table, target), classes
+
+
+def predict(path: str, others: str) -> list[Any]:
+    """What the model, trained on all rows of one file, predicts for the rows of another."""
+    model, classes = fit(path)
+    told = model.predict(features(read_table(others, DELIMITER)))
+    return [classes[number] for number in told] if classes else [float(each) for each in told]
+
+
+def main() -> int:
+    """Train and judge the model as it was, and compare; or predict the rows of another file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", help="the file that the model was found on")
+    parser.add_argument("--predict", metavar="FILE", help="predict the rows of this file instead")
+    options = parser.parse_args()
+    if hashlib.sha256(Path(options.data).read_bytes()).hexdigest() != SHA256:
+        print(
+            f"{options.data} is not the file that the study was on: not its SHA-256. ",
+            end="",
+            file=sys.stderr,
+        )
+        if not options.predict:
+            print("Its score would be another one; pass the very file.", file=sys.stderr)
+            return 1
+        print("The model is trained on it all the same.", file=sys.stderr)
+    if options.predict:
+        print(*predict(options.data, options.predict), sep="\n")
+        return 0
+    score, metrics, _ = evaluate(
+        options.data, lambda _, scores: print(f"fold {len(scores)}: {scores[-1]:.6f}")
+    )
+    for name, value in metrics.items():
+        print(f"{name}: {value:.6g}")
+    print(f"score: {score!r}")
+    if RECORDED is None:
+        return 0
+    if abs(score - RECORDED) <= 1e-9:
+        print("This is the recorded score.")
+        return 0
+    print(f"The recorded score is {RECORDED!r}: other versions of the libraries may explain it.")
+    return 1

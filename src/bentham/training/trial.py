@@ -1,0 +1,68 @@
+"""A trial: a model is trained on data and judged, in this process, by executing its script."""
+
+import linecache
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from bentham.training.catalog import load_catalog
+from bentham.training.script import script
+from bentham.wire.training import Setting, Training
+
+
+class Job(BaseModel):
+    """What to train, and on what; as JSON it goes to another process.
+
+    `path` is the file with the data, `catalog` the operator's file of commands, if there is one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    training: Training
+    model: str
+    algorithm: str
+    configuration: dict[str, Setting]
+    path: str
+    catalog: str | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The score (larger is better), the metrics as they are, and the score of each fold."""
+
+    score: float
+    metrics: dict[str, float]
+    scores: list[float]
+
+
+def train(job: Job, report: Callable[[float, list[float]], None]) -> Result:
+    """Train and judge; after each fold `report` is told the share done and the scores so far.
+
+    Raises InvalidInput if the catalogue has no such model; whatever the training raises, it raises.
+    """
+    algorithm = load_catalog(Path(job.catalog) if job.catalog else None).algorithm(job.algorithm)
+    source = script(job.training, job.model, algorithm, job.configuration)
+    name = f"<{job.model}>"
+    # So that a traceback shows the lines, though there is no file.
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"__name__": "bentham_trial"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # a warning belongs in the log; it fails nothing
+        exec(compile(source, name, "exec"), namespace)
+        score, metrics, scores = namespace["evaluate"](job.path, report)
+    return Result(score, metrics, scores)
+
+
+def warm_up() -> None:
+    """Import what scripts import, so that processes forked from this one need not."""
+    import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import sklearn.calibration
+    import sklearn.ensemble
+    import sklearn.linear_model  # noqa: F401
+
+    import bentham.training.recipe  # noqa: F401

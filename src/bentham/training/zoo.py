@@ -1,0 +1,312 @@
+"""The algorithms that come with Bentham: scikit-learn's, and boosting where it is installed.
+
+Declarations only: nothing here imports what it names. Defaults are mostly scikit-learn's own; what
+bounds the work (trees, iterations) is kept so that no trial on 20,000 rows takes minutes. The order
+is that in which the defaults are tried when a study asks for fewer candidates than there are.
+"""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from bentham.training.spaces import AlgorithmSpec, Choice, Parameter, Real, Whole
+from bentham.wire.training import Setting, Task
+
+# A parameter's space, and its default.
+_Varied = tuple[Parameter, Setting]
+
+
+def _spec(
+    name: str,
+    title: str,
+    estimators: Mapping[Task, str],
+    varied: Mapping[str, _Varied],
+    **more: Any,
+) -> AlgorithmSpec:
+    return AlgorithmSpec(
+        name=name,
+        title=title,
+        estimators=estimators,
+        parameters={each: space for each, (space, _) in varied.items()},
+        defaults={each: default for each, (_, default) in varied.items()},
+        **more,
+    )
+
+
+def _both(module: str, classifier: str, regressor: str) -> dict[Task, str]:
+    return {
+        "classification": f"{module}:{classifier}",
+        "regression": f"{module}:{regressor}",
+    }
+
+
+def _classifier(path: str) -> dict[Task, str]:
+    return {"classification": path}
+
+
+def _regressor(path: str) -> dict[Task, str]:
+    return {"regression": path}
+
+
+_FOREST: dict[str, _Varied] = {
+    "n_estimators": (Whole(50, 200, log=True), 100),
+    "max_features": (Real(0.05, 1.0, log=True), 0.3),
+    "min_samples_leaf": (Whole(1, 20, log=True), 1),
+}
+
+ZOO: tuple[AlgorithmSpec, ...] = (
+    _spec(
+        "random-forest",
+        "Random forest",
+        _both("sklearn.ensemble", "RandomForestClassifier", "RandomForestRegressor"),
+        _FOREST,
+        encoding="ordinal",
+    ),
+    _spec(
+        "gradient-boosting",
+        "Gradient boosting on histograms",
+        _both(
+            "sklearn.ensemble", "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"
+        ),
+        {
+            "learning_rate": (Real(0.01, 0.5, log=True), 0.1),
+            "max_leaf_nodes": (Whole(4, 63, log=True), 31),
+            "min_samples_leaf": (Whole(2, 100, log=True), 20),
+            "l2_regularization": (Real(0.0001, 10.0, log=True), 0.0001),
+        },
+        fixed={"max_iter": 100, "early_stopping": False},
+        encoding="ordinal",
+    ),
+    _spec(
+        "logistic-regression",
+        "Logistic regression",
+        _classifier("sklearn.linear_model:LogisticRegression"),
+        {
+            "C": (Real(0.001, 1000.0, log=True), 1.0),
+            "class_weight": (Choice((None, "balanced")), None),
+        },
+        fixed={"max_iter": 300},
+        seed="",
+        scaling=True,
+    ),
+    _spec(
+        "ridge",
+        "Ridge regression, or classification by it",
+        _both("sklearn.linear_model", "RidgeClassifier", "Ridge"),
+        {"alpha": (Real(0.001, 10000.0, log=True), 1.0)},
+        seed="",
+        scaling=True,
+        probabilities=False,
+    ),
+    _spec(
+        "svm",
+        "Support vector machine with a Gaussian kernel",
+        _both("sklearn.svm", "SVC", "SVR"),
+        {
+            "C": (Real(0.03, 300.0, log=True), 1.0),
+            "gamma": (Choice(("scale", 0.001, 0.01, 0.1)), "scale"),
+        },
+        fixed={"max_iter": 100_000},
+        seed="",
+        scaling=True,
+        scale_target=True,
+        probabilities=False,
+    ),
+    _spec(
+        "nearest-neighbours",
+        "Nearest neighbours",
+        _both("sklearn.neighbors", "KNeighborsClassifier", "KNeighborsRegressor"),
+        {
+            "n_neighbors": (Whole(1, 50, log=True), 5),
+            "weights": (Choice(("uniform", "distance")), "uniform"),
+            "p": (Choice((1, 2), ordered=True), 2),
+        },
+        seed="",
+        scaling=True,
+    ),
+    _spec(
+        "extra-trees",
+        "Extremely randomised trees",
+        _both("sklearn.ensemble", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+        _FOREST,
+        encoding="ordinal",
+    ),
+    _spec(
+        "neural-network",
+        "Neural network with one hidden layer",
+        _both("sklearn.neural_network", "MLPClassifier", "MLPRegressor"),
+        {
+            "hidden_layer_sizes": (Whole(16, 200, log=True), 100),
+            "alpha": (Real(0.00001, 1.0, log=True), 0.0001),
+            "learning_rate_init": (Real(0.0003, 0.03, log=True), 0.001),
+        },
+        fixed={"max_iter": 100},
+        scaling=True,
+        scale_target=True,
+    ),
+    _spec(
+        "gaussian-naive-bayes",
+        "Gaussian naive Bayes",
+        _classifier("sklearn.naive_bayes:GaussianNB"),
+        # Scikit-learn's own default, 1e-9, is ruined by columns that hardly vary.
+        {"var_smoothing": (Real(1e-9, 1.0, log=True), 0.1)},
+        seed="",
+        scaling=True,
+    ),
+    _spec(
+        "elastic-net",
+        "Elastic net",
+        _regressor("sklearn.linear_model:ElasticNet"),
+        {
+            "alpha": (Real(0.0001, 1.0, log=True), 0.01),
+            "l1_ratio": (Real(0.05, 0.95), 0.5),
+        },
+        seed="",
+        scaling=True,
+        scale_target=True,
+    ),
+    _spec(
+        "linear-discriminant",
+        "Linear discriminant analysis",
+        _classifier("sklearn.discriminant_analysis:LinearDiscriminantAnalysis"),
+        {"shrinkage": (Real(0.001, 1.0, log=True), 0.01)},
+        fixed={"solver": "lsqr"},
+        seed="",
+        scaling=True,
+    ),
+    _spec(
+        "lasso",
+        "Lasso",
+        _regressor("sklearn.linear_model:Lasso"),
+        {"alpha": (Real(0.0001, 1.0, log=True), 0.01)},
+        seed="",
+        scaling=True,
+        scale_target=True,
+    ),
+    _spec(
+        "quadratic-discriminant",
+        "Quadratic discriminant analysis",
+        _classifier("sklearn.discriminant_analysis:QuadraticDiscriminantAnalysis"),
+        {"reg_param": (Real(0.001, 1.0, log=True), 0.1)},
+        seed="",
+        scaling=True,
+    ),
+    _spec(
+        "bayesian-ridge",
+        "Bayesian ridge regression",
+        _regressor("sklearn.linear_model:BayesianRidge"),
+        {},  # it learns how much to shrink; what else it takes hardly matters
+        seed="",
+        scaling=True,
+        scale_target=True,
+    ),
+    _spec(
+        "linear-svm",
+        "Linear support vector machine",
+        _both("sklearn.svm", "LinearSVC", "LinearSVR"),
+        {"C": (Real(0.001, 30.0, log=True), 1.0)},
+        fixed={"max_iter": 1000},
+        scaling=True,
+        scale_target=True,
+        probabilities=False,
+    ),
+    _spec(
+        "huber",
+        "Huber's robust regression",
+        _regressor("sklearn.linear_model:HuberRegressor"),
+        {
+            "epsilon": (Real(1.05, 3.0), 1.35),
+            "alpha": (Real(0.00001, 10.0, log=True), 0.0001),
+        },
+        fixed={"max_iter": 300},
+        seed="",
+        scaling=True,
+        scale_target=True,
+    ),
+    _spec(
+        "stochastic-gradient",
+        "Linear model by stochastic gradient descent",
+        _both("sklearn.linear_model", "SGDClassifier", "SGDRegressor"),
+        {
+            "alpha": (Real(0.000001, 0.1, log=True), 0.0001),
+            "penalty": (Choice(("l2", "elasticnet", "l1"), ordered=True), "l2"),
+        },
+        fixed={"average": True},
+        fixed_for={"classification": {"loss": "log_loss"}},
+        scaling=True,
+        scale_target=True,
+    ),
+    _spec(
+        "adaboost",
+        "AdaBoost on small trees",
+        _both("sklearn.ensemble", "AdaBoostClassifier", "AdaBoostRegressor"),
+        {
+            "n_estimators": (Whole(25, 200, log=True), 50),
+            "learning_rate": (Real(0.05, 2.0, log=True), 1.0),
+        },
+        encoding="ordinal",
+    ),
+    _spec(
+        "bagging",
+        "Bagged decision trees",
+        _both("sklearn.ensemble", "BaggingClassifier", "BaggingRegressor"),
+        {
+            "n_estimators": (Whole(10, 50, log=True), 20),
+            "max_samples": (Real(0.2, 1.0), 1.0),
+            "max_features": (Real(0.2, 1.0), 1.0),
+        },
+        encoding="ordinal",
+    ),
+    _spec(
+        "decision-tree",
+        "Decision tree",
+        _both("sklearn.tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
+        {
+            "max_depth": (Whole(2, 32, log=True), 32),
+            "min_samples_leaf": (Whole(1, 50, log=True), 1),
+            "splitter": (Choice(("best", "random")), "best"),
+        },
+        encoding="ordinal",
+    ),
+)
+
+BOOSTING: tuple[AlgorithmSpec, ...] = (
+    _spec(
+        "lightgbm",
+        "LightGBM",
+        _both("lightgbm", "LGBMClassifier", "LGBMRegressor"),
+        {
+            "learning_rate": (Real(0.01, 0.5, log=True), 0.1),
+            "num_leaves": (Whole(4, 63, log=True), 31),
+            "min_child_samples": (Whole(2, 100, log=True), 20),
+            "colsample_bytree": (Real(0.3, 1.0), 1.0),
+        },
+        fixed={
+            "n_estimators": 100,
+            "n_jobs": 1,
+            "deterministic": True,
+            "force_col_wise": True,
+            "verbose": -1,
+        },
+        encoding="ordinal",
+    ),
+    _spec(
+        "xgboost",
+        "XGBoost",
+        _both("xgboost", "XGBClassifier", "XGBRegressor"),
+        {
+            "learning_rate": (Real(0.01, 0.5, log=True), 0.3),
+            "max_depth": (Whole(2, 10), 6),
+            "subsample": (Real(0.4, 1.0), 1.0),
+            "reg_lambda": (Real(0.01, 100.0, log=True), 1.0),
+        },
+        fixed={"n_estimators": 100, "n_jobs": 1, "tree_method": "hist"},
+        encoding="ordinal",
+    ),
+)
+
+
+def installed() -> tuple[AlgorithmSpec, ...]:
+    """The zoo, and those of boosting whose package is there; it is looked for, not imported."""
+    there = tuple(spec for spec in BOOSTING if find_spec(spec.name) is not None)
+    return ZOO[:2] + there + ZOO[2:]
