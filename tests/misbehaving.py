@@ -3,13 +3,16 @@
 A job is a dict with what the model needs. Whatever they start shows itself by the environment, as
 all of a test's processes do: see `marked`.
 """
+# ruff: noqa: ARG001
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,13 +48,9 @@ def hang(job: dict[str, Any], report: Report) -> Result:
 
 def stubborn(job: dict[str, Any], report: Report) -> Result:
     """Ignores all the signals that can be ignored."""
-    import signal
-
     for number in range(1, 65):
-        try:
+        with suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_IGN)
-        except (OSError, ValueError):
-            pass
     time.sleep(600)
     return Result()
 
@@ -167,10 +166,8 @@ def nothing(job: dict[str, Any], report: Report) -> None:
 def garbage(job: dict[str, Any], report: Report) -> Result:
     """Writes into every pipe that it can find."""
     for number in range(3, 100):
-        try:
+        with suppress(OSError):
             os.write(number, b"\x00{[" * 100 + b"\n")
-        except OSError:
-            pass
     time.sleep(600)
     return Result()
 

@@ -192,7 +192,7 @@ class ProcessTrial:
         """Find what to run, a folder to run it in, and its data."""
         executor, lease = self._executor, self._lease
         self._work = executor.folders.work()
-        data = self._work / f"data.{lease.training.format if lease.training else 'none'}"
+        data = self._work / f"data.{lease.training.format if lease.training else 'csv'}"
         what = self._plan(lease, str(data))
         if isinstance(what, Declined | Broken):
             self._ended = what

@@ -17,7 +17,6 @@ _TICK = os.sysconf("SC_CLK_TCK")
 class Usage:
     """All processes of a trial together: memory in bytes, CPU time in seconds."""
 
-    processes: int
     memory: int
     cpu_seconds: float
 
@@ -41,17 +40,16 @@ def usage(pids: list[int], memory_limit: int) -> Usage:
 
     Resident memory, which is cheap to know, counts shared pages for each process that has them.
     """
-    memory, ticks, alive = 0, 0, 0
+    memory, ticks = 0, 0
     for pid in pids:
         fields = _stat(pid)
-        if fields is None or fields[0] in (b"Z", b"X"):
+        if fields is None:
             continue
-        alive += 1
         ticks += sum(int(each) for each in fields[11:15])  # its own, and that of ended children
         memory += int(fields[21]) * _PAGE
     if memory > memory_limit:
         memory = sum(_proportional(pid) for pid in pids)
-    return Usage(alive, memory, ticks / _TICK)
+    return Usage(memory, ticks / _TICK)
 
 
 def own_size() -> int:

@@ -142,11 +142,14 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
         )
         module, _, name = function.partition(":")
         result = getattr(import_module(module), name)(job, report)
-        message = {
-            "score": float(result.score),
-            "metrics": {str(name): float(value) for name, value in result.metrics.items()},
-            "scores": [float(each) for each in result.scores],
-        }
+        try:
+            message = {
+                "score": float(result.score),
+                "metrics": {str(name): float(value) for name, value in result.metrics.items()},
+                "scores": [float(each) for each in result.scores],
+            }
+        except (AttributeError, ValueError, TypeError) as error:
+            raise TypeError(f"what was returned is no result with a score: {error}") from None
     except BaseException as error:
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         if soft != hard:

@@ -36,11 +36,8 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     channel = _take_channel()
     containment = contained(given.hold)
-    for module in given.preload:
-        try:
-            import_module(module)
-        except Exception as error:  # a trial that needs it will say so
-            print(f"{module} could not be imported: {error}", file=sys.stderr)
+    for name in given.preload:
+        _preload(name)
     gc.freeze()  # so that children do not copy what they only read
     try:
         channel.send({"ready": containment.hold})
@@ -51,6 +48,19 @@ def main() -> None:
                     channel.send({"ended": ended})
     except OSError:  # the executor is gone
         pass
+
+
+def _preload(name: str) -> None:
+    """Import a module, and call a function of it where one is named; what fails is left."""
+    module, _, function = name.partition(":")
+    try:
+        loaded = import_module(module)
+        if function:
+            getattr(loaded, function)()
+    except ModuleNotFoundError:  # an extra that is not installed
+        pass
+    except Exception as error:  # a trial that needs it will say so, too
+        print(f"{name} could not be loaded: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 def _take_channel() -> Channel:

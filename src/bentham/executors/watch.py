@@ -130,13 +130,15 @@ class Watch:
                 f"ran for more than {limits.wall_seconds:,g} seconds, all that a trial has here"
             )
             return
-        used = usage(descendants(), limits.memory)
+        pids = descendants()
+        if len(pids) - 1 > limits.processes:  # without the keeper
+            self._end(f"ran more than {limits.processes} processes, all that a trial may have here")
+            return
+        used = usage(pids, limits.memory)
         if used.memory > limits.memory:
             self._end(self._too_much_memory())
         elif used.cpu_seconds > limits.cpu_seconds:
             self._end(self._too_much_cpu())
-        elif used.processes - 1 > limits.processes:  # without the keeper
-            self._end(f"ran more than {limits.processes} processes, all that a trial may have here")
 
     def _too_much_memory(self) -> str:
         return (
