@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bentham.executors import Broken, Executor, Outcome, Running, Scored
+from bentham.executors import Broken, Declined, Executor, Outcome, Running, Scored
+from bentham.executors.base import LARGEST_LOG
 from bentham.wire import Lease
 
 
@@ -60,18 +61,22 @@ class ExecutorContract:
         assert running.poll() == ended
         running.kill()
         assert running.poll() == ended
+        progress = running.progress()
+        assert progress.share is None or 0.0 <= progress.share <= 1.0
+        assert len(running.log()) <= LARGEST_LOG
 
     def test_a_trial_can_be_run_again(self, executor: Executor, scoring: Lease) -> None:
         first, second = executor.start(scoring), executor.start(scoring)
         assert self.outcome(second) == self.outcome(first)
 
-    def test_what_it_does_not_have_is_broken_for_good(
+    def test_what_it_does_not_have_is_given_back_or_broken_for_good(
         self, executor: Executor, hopeless: Lease
     ) -> None:
-        ended = self.outcome(executor.start(hopeless))
-        assert isinstance(ended, Broken)
-        assert ended.final
+        running = executor.start(hopeless)
+        ended = self.outcome(running)
+        assert isinstance(ended, Declined) or (isinstance(ended, Broken) and ended.final)
         assert hopeless.model in ended.reason
+        assert running.log() == b""
 
     def test_a_killed_trial_yields_no_score(self, executor: Executor, endless: Lease) -> None:
         running = executor.start(endless)
@@ -89,3 +94,9 @@ class ExecutorContract:
         assert isinstance(self.outcome(executor.start(scoring)), Scored)
         assert long.poll() is None
         long.kill()
+
+    def test_closing_ends_what_runs(self, executor: Executor, endless: Lease) -> None:
+        running = executor.start(endless)
+        executor.close()
+        executor.close()
+        assert not isinstance(running.poll(), Scored)

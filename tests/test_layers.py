@@ -18,7 +18,7 @@ ALLOWED = {
     "wire": set(),
     "client": {"wire", "errors"},
     "training": {"wire", "errors"},
-    "executors": {"wire", "tables", "errors"},
+    "executors": {"wire", "tables", "training", "errors"},
     "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},
     "snapshots": {"core", "errors", ""},

@@ -9,13 +9,19 @@ from bentham.executors.base import (
     Running,
     Scored,
 )
+from bentham.executors.limits import Limits
+from bentham.executors.process import Call, Command, ProcessExecutor
 from bentham.executors.replay import ReplayExecutor
 
 __all__ = [
     "Broken",
+    "Call",
+    "Command",
     "Declined",
     "Executor",
+    "Limits",
     "Outcome",
+    "ProcessExecutor",
     "Progress",
     "ReplayExecutor",
     "Running",

@@ -32,7 +32,7 @@ class Catalog:
                 family=spec.family,
                 tasks=list(spec.tasks),
                 needs_data=spec.needs_data,
-                configuration={name: spec.defaults[name] for name in spec.parameters},
+                configuration=dict(spec.defaults),
                 space={name: str(space) for name, space in spec.parameters.items()},
             )
             for spec in self.algorithms.values()

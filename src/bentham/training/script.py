@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from bentham.errors import InvalidInput
+from bentham.training.metrics import METRICS
 from bentham.training.spaces import AlgorithmSpec
 from bentham.wire.training import Setting, Training
 
@@ -48,52 +49,39 @@ def script(
         raise InvalidInput(f"{algorithm.name} is not for {training.task}; take another model")
     numbers = [name for name, kind in training.columns.items() if kind == "number"]
     categories = [name for name, kind in training.columns.items() if kind == "category"]
+    folds = training.split.kind == "folds"
     constants: dict[str, Setting | list[str]] = {
         "STUDY": study,
         "MODEL": model,
+        "RECORDED": score,
         "DATASET": training.name,
         "SHA256": training.hash,
         "DELIMITER": training.delimiter if training.format == "csv" else None,
+        "MISSING": _missing(),
         "TARGET": training.target,
         "NUMBERS": numbers,
         "CATEGORIES": categories,
         "METRIC": training.metric,
+        "FOLDS" if folds else "SHARE": training.split.folds if folds else training.split.share,
         "SEED": training.split.seed,
-        "RECORDED": score,
     }
-    if training.split.kind == "folds":
-        constants["FOLDS"] = training.split.folds
-    else:
-        constants["SHARE"] = training.split.share
     module, name = algorithm.estimators[training.task].split(":")
     taken = {**_imports(), **{each: (origin, each) for each, origin in _BUILT_OF.items()}}
     alias = f"Estimator{name}" if name in taken or name in _functions() else name
     taken[alias] = (module, name)
     build = _build(training, algorithm, algorithm.check(configuration), alias, categories, numbers)
-    pieces = [*_reading(training), build, *_judging(training)]
-    body = "\n\n\n".join(pieces)
-    head = "\n".join(
-        [_constant("MISSING", _missing())]
-        + [_constant(each, value) for each, value in constants.items()]
-    )
-    return "\n".join(
-        [
-            _docstring(training, model, algorithm),
-            "",
-            _import_lines(taken, body),
-            "",
-            "# What stands for a value that is missing; and what the model was judged on, and how.",
-            head,
-            "",
-            "",
-            body,
-            "",
-            "",
-            'if __name__ == "__main__":',
-            "    sys.exit(main())",
-            "",
-        ]
-    )
+    body = "\n\n\n".join([*_reading(training), build, *_judging(training)])
+    parts = [
+        _docstring(training, model, algorithm),
+        "\n",
+        _import_lines(taken, body),
+        "\n",
+        *(_constant(each, value) for each, value in constants.items()),
+        "\n\n",
+        body,
+        '\n\n\nif __name__ == "__main__":\n    sys.exit(main())\n',
+    ]
+    return "".join(parts)
 
 
 def _reading(training: Training) -> list[str]:
@@ -138,7 +126,7 @@ def _build(
     numbers: Sequence[str],
 ) -> str:
     lines = [
-        "def build():",
+        "def build() -> Any:",
         '    """The model, with all that prepares its inputs; not trained yet."""',
     ]
     steps = []
@@ -157,7 +145,13 @@ def _build(
     if categories:
         lines += _encoder(algorithm, len(categories))
         steps.append('("categories", categories, CATEGORIES)')
-    lines.append(f"    prepare = ColumnTransformer([{', '.join(steps)}])")
+    lines += [
+        "    prepare = ColumnTransformer(",
+        "        [",
+        *(f"            {step}," for step in steps),
+        "        ]",
+        "    )",
+    ]
     arguments: dict[str, str] = {
         name: _literal(value)
         for name, value in {
@@ -211,6 +205,7 @@ def _encoder(algorithm: AlgorithmSpec, count: int) -> list[str]:
 
 def _docstring(training: Training, model: str, algorithm: AlgorithmSpec) -> str:
     package = next(iter(algorithm.estimators.values())).split(":")[0].split(".")[0]
+    metric = METRICS[training.metric]
     own = "" if package == "sklearn" else f", {package}"
     needs = f"pandas, scikit-learn{', pyarrow' if training.format == 'parquet' else ''}{own}"
     return f'''"""{_plain(algorithm.title)}: {_plain(model)}, a model that Bentham found.
@@ -221,7 +216,9 @@ def _docstring(training: Training, model: str, algorithm: AlgorithmSpec) -> str:
         trains it on all rows, and predicts those of another file
 
 Or import it: `fit(path)` gives the model trained on all rows. Needs {needs}.
-"""'''
+Judged by {training.metric} ({metric.title}). The score is made of it {metric.score}.
+"""
+'''
 
 
 @cache
@@ -303,12 +300,12 @@ def _from_import(module: str, names: Sequence[str]) -> str:
 
 def _constant(name: str, value: Setting | list[str]) -> str:
     if not isinstance(value, list):
-        return f"{name} = {_literal(value)}"
+        return f"{name} = {_literal(value)}\n"
     items = [_literal(each) for each in value]
     line = f"{name} = [{', '.join(items)}]"
     if len(line) <= _WIDTH:
-        return line
-    return f"{name} = [\n" + "".join(f"    {item},\n" for item in items) + "]"
+        return line + "\n"
+    return f"{name} = [\n" + "".join(f"    {item},\n" for item in items) + "]\n"
 
 
 def _literal(value: Setting) -> str:

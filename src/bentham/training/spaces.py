@@ -45,8 +45,9 @@ class Real:
 
     def holds(self, value: Setting) -> bool:
         """Whether this is one of its values."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and self.low <= float(value or 0) <= self.high
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return self.low <= value <= self.high
 
     def encode(self, name: str, value: Setting) -> dict[str, float]:
         """The value as a feature from 0 to 1."""
@@ -160,6 +161,7 @@ class AlgorithmSpec:
         if self.estimators:
             object.__setattr__(self, "tasks", tuple(self.estimators))
         _check(self)
+        object.__setattr__(self, "defaults", self.check(self.defaults))
 
     @property
     def needs_data(self) -> bool:
@@ -214,23 +216,22 @@ class AlgorithmSpec:
                 f"{', '.join(sorted(configuration)) or 'nothing'}; give server and workers the "
                 "same catalogue"
             )
+        checked: dict[str, Setting] = {}
         for name, parameter in self.parameters.items():
-            if not parameter.holds(configuration[name]):
+            value = configuration[name]
+            if not parameter.holds(value):
                 raise InvalidInput(
-                    f"{self.name}: {name} is {str(configuration[name])[:100]!r}, not {parameter}; "
+                    f"{self.name}: {name} is {value!r:.100}, not {parameter}; "
                     "give server and workers the same catalogue"
                 )
-        return {
-            name: float(configuration[name] or 0)
-            if isinstance(parameter, Real)
-            # JSON may have made 1.0 of a number into 1.
-            else configuration[name]
-            for name, parameter in self.parameters.items()
-        }
+            # Some JSON writes 1.0 as 1.
+            whole = isinstance(parameter, Real) and isinstance(value, int)
+            checked[name] = float(value or 0) if whole else value
+        return checked
 
     def _point(self, number: int) -> dict[str, Setting]:
         if number == 0:
-            return {name: self.defaults[name] for name in self.parameters}
+            return dict(self.defaults)
         steps = _steps(len(self.parameters))
         shares = [((_ONE // 2 + number * step) % _ONE) / _ONE for step in steps]
         pairs = zip(self.parameters.items(), shares, strict=True)
@@ -308,7 +309,5 @@ def _check(spec: AlgorithmSpec) -> None:
         raise InvalidInput(f"{spec.name}: give every parameter, and nothing else, a default")
     for name, parameter in spec.parameters.items():
         if not parameter.holds(spec.defaults[name]):
-            raise InvalidInput(
-                f"{spec.name}: the default of {name} is {str(spec.defaults[name])[:100]!r}; "
-                f"give {parameter}"
-            )
+            value = spec.defaults[name]
+            raise InvalidInput(f"{spec.name}: {name} defaults to {value!r:.100}; give {parameter}")

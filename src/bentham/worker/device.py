@@ -8,14 +8,14 @@ trial must be killed never hangs on the network.
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from math import isfinite
 from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
-from bentham.executors import Broken, Declined, Executor, Outcome, Progress, Running, Scored
+from bentham.executors import Broken, Declined, Outcome, Progress, Running, Scored
 from bentham.wire import Device, Lease, Renewal, Trial
 from bentham.worker.calls import ANSWERS, Call, pause_after
+from bentham.worker.guarded import Guarded
 from bentham.worker.lifeline import Lifeline
 from bentham.worker.pool import FAREWELL_SECONDS, Log, Pool
 
@@ -23,6 +23,8 @@ Result = TypeVar("Result")
 Steps = Generator[float, None, Result]  # yields when to be looked at again
 
 LOOK_SECONDS = 0.1  # between looks at a trial that runs
+NEWS_SECONDS = 2.0  # between heartbeats of a trial that has news
+NEWS_SHARE = 0.05
 LONGEST_SLEEP = 1.0
 SHORTEST_ASK = 1.0  # an answer of "nothing to run" that came sooner is not asked for again at once
 
@@ -52,6 +54,7 @@ class DeviceLife:
         self._trial = ""  # the one that it was given last
         self.failure = ""  # why it ended, unless it was told to
         self._declined = 0  # trials in a row that the executor could not run
+        self._gone = False
         self._steps = self._live()
 
     def step(self) -> bool:
@@ -62,15 +65,18 @@ class DeviceLife:
             return False
         return True
 
+    def retire(self) -> None:
+        """What the device ran on is gone: give back what runs, and leave."""
+        self._gone = True
+
     def abandon(self) -> None:
         """Kill what runs, and say nothing to anybody."""
         self._steps.close()
 
     def _live(self) -> Steps[None]:
-        stop = self._pool.stop
         conflicts, known = 0, False
         try:
-            while not stop.draining:
+            while not self._draining():
                 try:
                     yield from self._insist(self._register, self._draining)
                 except Conflict as error:
@@ -84,7 +90,7 @@ class DeviceLife:
                 known = True
                 self._log.info("registered")
                 try:
-                    while not stop.draining:
+                    while not self._draining():
                         yield from self._serve_one()
                         conflicts = 0
                 except NotFound:
@@ -135,8 +141,9 @@ class DeviceLife:
         """Run a trial while its lease holds; None when it is no longer ours."""
         pool = self._pool
         beat: Call[Renewal] | None = None
-        beat_sent = 0.0
+        beat_sent = pool.clock()
         running: Running | None = None
+        told = progress = Progress()
         try:
             while True:
                 now = pool.clock()
@@ -145,21 +152,27 @@ class DeviceLife:
                         return None
                     beat = None
                 if running is None and lifeline.fresh(now):
-                    if pool.stop.draining:
-                        return GivenBack("the worker stops")
-                    running = _started(pool.executor, lease)
+                    if self._draining():
+                        return GivenBack("the device leaves")
+                    running = Guarded(pool.executor, lease)
                     log.info("trial started", attempt=lease.attempt)
                 # First the outcome: one that came too late is still offered, and the server judges.
-                outcome = None if running is None else _polled(running)
-                if outcome is not None:
+                outcome = None if running is None else running.poll()
+                if running is not None and outcome is not None:
+                    yield from self._send_log(lease, running, lifeline.timeout, log)
                     return outcome
                 if pool.stop.hurried:
                     return GivenBack("the worker stops at once")
+                if self._gone:
+                    return GivenBack("what the device ran on is gone")
                 if now >= lifeline.kill_at:
                     return GivenBack("its lease could not be renewed")
-                if beat is None and now >= lifeline.due:
-                    beat_sent = now
-                    beat = pool.calls.start(self._heartbeat(lease, lifeline.timeout))
+                if running is not None:
+                    progress = running.progress()
+                news = _is_news(progress, told) and now >= beat_sent + NEWS_SECONDS
+                if beat is None and (now >= lifeline.due or (news and lifeline.heard)):
+                    beat_sent, told = now, progress
+                    beat = pool.calls.start(self._heartbeat(lease, lifeline.timeout, progress))
                 yield min(now + LOOK_SECONDS, lifeline.kill_at)
         finally:
             if running is not None:
@@ -180,6 +193,23 @@ class DeviceLife:
             self._pool.link.lost(error)
             lifeline.missed(self._pool.clock())
         return True
+
+    def _send_log(self, lease: Lease, running: Running, timeout: float, log: Log) -> Steps[None]:
+        """Have the server keep what the trial printed: tried once, and nothing hangs on it."""
+        content = running.log()
+        if not content:
+            return
+        client, until = self._pool.client, self._pool.clock() + 2.0 * timeout
+        sent = self._pool.calls.start(
+            lambda: client.send_log(lease.trial, lease.fence, content, timeout)
+        )
+        while not sent.done and self._pool.clock() < until and not self._pool.stop.too_late():
+            yield self._pool.clock() + LOOK_SECONDS
+        try:
+            if sent.done:
+                sent.result()
+        except Exception as error:
+            log.info("the trial's log was not kept by the server", reason=str(error))
 
     def _report(self, lease: Lease, ended: Ended, timeout: float, log: Log) -> Steps[None]:
         """Tell the server what came of a trial, for as long as it takes."""
@@ -243,13 +273,15 @@ class DeviceLife:
             yield min(until, self._pool.clock() + LONGEST_SLEEP)
 
     def _draining(self) -> bool:
-        return self._pool.stop.draining
+        return self._gone or self._pool.stop.draining
 
     def _register(self) -> Device:
         return self._pool.client.register_device(self.name, self._kind)
 
-    def _heartbeat(self, lease: Lease, timeout: float) -> Callable[[], Renewal]:
-        return lambda: self._pool.client.heartbeat(lease.trial, lease.fence, timeout)
+    def _heartbeat(self, lease: Lease, timeout: float, progress: Progress) -> Callable[[], Renewal]:
+        return lambda: self._pool.client.heartbeat(
+            lease.trial, lease.fence, timeout, progress=progress.share, scores=progress.scores
+        )
 
     def _told(self, lease: Lease, ended: Ended, timeout: float) -> Callable[[], Trial]:
         client, key = self._pool.client, str(uuid4())
@@ -265,21 +297,11 @@ class DeviceLife:
                 return lambda: client.release(trial, fence, key, timeout)
 
 
-def _started(executor: Executor, lease: Lease) -> Running:
-    try:
-        return executor.start(lease)
-    except Exception as error:  # a faulty executor fails a trial, not the worker
-        return _Stillborn(Broken(f"could not be started: {type(error).__name__}: {error}"))
-
-
-def _polled(running: Running) -> Outcome | None:
-    try:
-        outcome = running.poll()
-    except Exception as error:
-        return Broken(f"the executor failed: {type(error).__name__}: {error}")
-    if isinstance(outcome, Scored) and not isfinite(outcome.score):
-        return Broken(f"the score is {outcome.score}, not a finite number", final=True)
-    return outcome
+def _is_news(progress: Progress, told: Progress) -> bool:
+    """Whether it is worth a heartbeat before its time."""
+    if progress.scores != told.scores:
+        return True
+    return abs((progress.share or 0.0) - (told.share or 0.0)) >= NEWS_SHARE
 
 
 def _note(log: Log, ended: Ended) -> None:
@@ -290,22 +312,3 @@ def _note(log: Log, ended: Ended) -> None:
             log.warning("trial failed", reason=reason, final=final)
         case GivenBack(why):
             log.warning("trial given back", reason=why)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stillborn:
-    """A trial that could not be started."""
-
-    outcome: Outcome
-
-    def poll(self) -> Outcome:
-        return self.outcome
-
-    def kill(self) -> None:
-        pass
-
-    def progress(self) -> Progress:
-        return Progress()
-
-    def log(self) -> bytes:
-        return b""

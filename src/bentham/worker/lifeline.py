@@ -17,17 +17,20 @@ class Lifeline:
 
     def __init__(self, lease: Lease, sent: float):
         self._acknowledged = sent
+        self.heard = True  # whether the last heartbeat was answered: then there may be more
         self._measure(lease)
         self.due = sent + self._heartbeat_seconds
 
     def renewed(self, sent: float, renewal: Renewal) -> None:
         """A heartbeat that was sent then was acknowledged."""
         self._acknowledged = sent
+        self.heard = True
         self._measure(renewal)
         self.due = sent + self._heartbeat_seconds
 
     def missed(self, now: float) -> None:
         """A heartbeat was not answered: try again sooner than otherwise."""
+        self.heard = False
         self.due = now + self._heartbeat_seconds / 4.0
 
     @property

@@ -16,6 +16,7 @@ from bentham.worker.device import DeviceLife
 from bentham.worker.pool import Clock, Link, Log, Pool, Stop, steady_clock
 
 ASK_SECONDS = 20.0  # how long the server may take to find something to run
+SLOTS_SECONDS = 1.0  # between looks at which slots there are
 
 
 class Worker:
@@ -25,6 +26,9 @@ class Worker:
     (SIGTERM, SIGINT) ends it when the running trials have ended; the second gives them back; the
     third ends it at once. With `exit_when_idle` it ends by itself when the server has had nothing
     to run for so many seconds.
+
+    Where the executor has slots that come and go, each is a device, `names` or not: a device whose
+    slot is gone gives back what it runs and leaves.
     """
 
     def __init__(
@@ -45,18 +49,24 @@ class Worker:
         self._clock, self._log, self._exit_when_idle = clock, log, exit_when_idle
         self.stop = Stop(clock)
         wait = ASK_SECONDS if exit_when_idle is None else min(ASK_SECONDS, exit_when_idle)
-        pool = Pool(
-            client=client,
-            executor=executor,
-            calls=calls or Calls(self._stir),
-            log=log,
-            clock=clock,
-            link=Link(log, clock),
-            stop=self.stop,
-            wait=wait,
-            chance=chance,
+        self._kind, self._pool = (
+            kind,
+            Pool(
+                client=client,
+                executor=executor,
+                calls=calls or Calls(self._stir),
+                log=log,
+                clock=clock,
+                link=Link(log, clock),
+                stop=self.stop,
+                wait=wait,
+                chance=chance,
+            ),
         )
-        self.devices = [DeviceLife(name, kind, pool) for name in names]
+        self._has_slots = executor.slots() is not None
+        self.devices = [] if self._has_slots else [self._device(name) for name in names]
+        self._failed: set[str] = set()  # slots that could not be devices
+        self._slots_at = 0.0
         self._signals = 0
 
     def run(self) -> None:
@@ -68,17 +78,20 @@ class Worker:
             finally:
                 for device in self.devices:
                     device.abandon()
+                self._pool.executor.close()
 
     def step(self) -> bool:
         """Step every device once; False when all have left."""
         if self._signals:
             self._heed()
+        self._follow_slots()
         try:
             alive = [device for device in self.devices if device.step()]
-            failures = [device.failure for device in self.devices if device.failure]
+            failed = [device for device in self.devices if device.failure]
+            self._failed.update(device.name for device in failed)
             self.devices = alive
-            if failures and not alive:
-                raise InvalidInput(failures[0])
+            if failed and not alive:
+                raise InvalidInput(failed[0].failure)
         except NotAllowed as error:
             remedy = (
                 "an operator issues another: bentham token create --role device"
@@ -88,12 +101,31 @@ class Worker:
             text = f"the server does not accept the token ({error}); {remedy}"
             raise NotAllowed(text, error.status, error.problem) from None
         self._end_when_idle()
-        return bool(self.devices)
+        return bool(self.devices) or (self._has_slots and not self.stop.draining)
 
     def signalled(self) -> None:
         """Take note of a signal; may be called at any time."""
         self._signals += 1
         self._stir()
+
+    def _device(self, name: str) -> DeviceLife:
+        return DeviceLife(name, self._kind, self._pool)
+
+    def _follow_slots(self) -> None:
+        """A device for each slot that there is, and none for one that is gone."""
+        if not self._has_slots or self.stop.draining or self._clock() < self._slots_at:
+            return
+        self._slots_at = self._clock() + SLOTS_SECONDS
+        slots = dict.fromkeys(self._pool.executor.slots() or ())
+        known = {device.name for device in self.devices}
+        for device in self.devices:
+            if device.name not in slots:
+                device.retire()
+        self._failed &= slots.keys()
+        # One that is back before its device has left is a device again after that.
+        for name in slots:
+            if name not in known and name not in self._failed:
+                self.devices.append(self._device(name))
 
     def _heed(self) -> None:
         if self._signals >= 3:
@@ -115,7 +147,7 @@ class Worker:
             self.stop.drain()
 
     def _sleep(self) -> None:
-        wake = min(device.wake for device in self.devices)
+        wake = min((device.wake for device in self.devices), default=self._slots_at)
         try:
             self._stirred.get(timeout=max(0.0, min(1.0, wake - self._clock())))
             while True:  # one look serves all that stirred

@@ -1,0 +1,66 @@
+"""Logs that do not grow: the beginning and the end are kept, and how much is missing is said."""
+
+from contextlib import suppress
+from pathlib import Path
+
+HEAD, TAIL = 256 * 2**10, 768 * 2**10  # of a log on disk
+
+
+class CappedLog:
+    """A file that takes all that is written to it and keeps its first and last bytes.
+
+    The end is written on closing; until then the file holds the beginning.
+    """
+
+    def __init__(self, path: Path, head: int = HEAD, tail: int = TAIL):
+        self._file = path.open("wb", buffering=0)
+        self._room, self._tail_size = head, tail
+        self._tail = bytearray()
+        self._left_out = 0
+
+    def write(self, content: bytes) -> None:
+        """Take it, whatever becomes of it: a full disk must not fail a trial."""
+        first = content[: self._room]
+        if first:
+            self._room -= len(first)
+            self._put(first)
+        self._tail += content[len(first) :]
+        # Cut seldom: each time costs the whole tail.
+        if len(self._tail) > 2 * self._tail_size:
+            self._cut()
+
+    def close(self) -> None:
+        """Write the end."""
+        self._cut()
+        if self._left_out:
+            self._put(_gap(self._left_out))
+        if self._tail:
+            self._put(bytes(self._tail))
+        self._file.close()
+
+    def _cut(self) -> None:
+        surplus = len(self._tail) - self._tail_size
+        if surplus > 0:
+            del self._tail[:surplus]
+            self._left_out += surplus
+
+    def _put(self, content: bytes) -> None:
+        with suppress(OSError):
+            self._file.write(content)
+
+
+def shortened(path: Path, size: int) -> bytes:
+    """A file's beginning and end, at most `size` bytes in all; nothing if it cannot be read."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return b""
+    if len(content) <= size:
+        return content
+    room = size - 100
+    head, tail = room // 4, room - room // 4
+    return content[:head] + _gap(len(content) - room) + content[-tail:]
+
+
+def _gap(count: int) -> bytes:
+    return f"\n[... {count:,} bytes left out ...]\n".encode()

@@ -1,0 +1,105 @@
+"""The data that trials train on, kept by content so that it is fetched once.
+
+A file is fetched under another name and renamed when it is whole and what it should be, so several
+workers may share a folder. A trial gets a link of its own: what is pruned meanwhile stays with it.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from uuid import uuid4
+
+from bentham.errors import InvalidInput
+from bentham.wire import Training
+
+HASH = re.compile(r"[0-9a-f]{64}")
+CHUNK = 2**20
+
+
+class DataCache:
+    """Files named by the sha256 of what is in them; the least lately used give way."""
+
+    def __init__(self, folder: Path, largest: int):
+        self._folder, self._largest = folder, largest
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    def provide(
+        self,
+        training: Training,
+        fetch: Callable[[], Iterable[bytes]],
+        place: Path,
+        given_up: Callable[[], bool],
+    ) -> None:
+        """Put the data at a place, fetched if need be; raises when it is not what was promised."""
+        if not HASH.fullmatch(training.hash):
+            raise InvalidInput(f"{training.hash!r} is no sha256 of data; the server is at fault")
+        path = self._folder / training.hash
+        with self._locks[training.hash]:
+            # What is on a disk may have changed: better now than a wrong score.
+            if not (path.is_file() and _digest(path) == training.hash):
+                self._fetch(training, fetch(), path, given_up)
+                self._prune(keep=path)
+            os.utime(path)
+            try:
+                os.link(path, place)
+            except OSError:  # another file system, or one without links
+                shutil.copyfile(path, place)
+
+    def _fetch(
+        self,
+        training: Training,
+        pieces: Iterable[bytes],
+        path: Path,
+        given_up: Callable[[], bool],
+    ) -> None:
+        part = self._folder / f"{training.hash}.{uuid4().hex}.part"
+        digest, size = hashlib.sha256(), 0
+        try:
+            with part.open("wb") as file:
+                for piece in pieces:
+                    if given_up():
+                        raise InvalidInput("the data is not wanted any more")
+                    digest.update(piece)
+                    size += len(piece)
+                    if size > training.bytes:
+                        break
+                    file.write(piece)
+            if size != training.bytes or digest.hexdigest() != training.hash:
+                raise InvalidInput(
+                    f"the data of {training.name!r} is not what was promised: {training.bytes:,} "
+                    f"bytes with the sha256 {training.hash[:12]}..., but {size:,} or more came "
+                    f"with {digest.hexdigest()[:12]}..."
+                )
+            part.chmod(0o444)
+            part.rename(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _prune(self, keep: Path) -> None:
+        """Remove files until the rest is small enough; another worker may do so, too."""
+        found = []
+        for path in self._folder.iterdir():
+            try:
+                found.append((path.stat().st_mtime, path.stat().st_size, path))
+            except OSError:
+                continue
+        total = sum(size for _, size, _ in found)
+        for _, size, path in sorted(found):
+            if total <= self._largest:
+                return
+            if path != keep and HASH.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+                total -= size
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,91 @@
+"""The folder of a worker: data, logs, and the places where trials run.
+
+data/    files by their sha256          shared by all workers of this folder
+logs/    one file per trial             the latest are kept
+run/     a folder per worker, held by a lock, and in it one per trial while it runs
+"""
+
+import fcntl
+import os
+import re
+import shutil
+from pathlib import Path
+from uuid import uuid4
+
+from bentham.errors import InvalidInput
+
+KEPT_LOGS = 500
+
+
+class Folders:
+    """Made as needed, for this user only; what a worker left that was killed is removed."""
+
+    def __init__(self, root: Path, kept_logs: int = KEPT_LOGS):
+        self.data, self._logs, run = root / "data", root / "logs", root / "run"
+        self._kept_logs = kept_logs
+        try:
+            for folder in (root, self.data, self._logs, run):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._run, self._lock = _claim(run)
+        except OSError as error:
+            raise InvalidInput(
+                f"{root} cannot be used for data and logs ({error.strerror}); name another folder "
+                "with --folder"
+            ) from None
+        _sweep(run)
+
+    def work(self) -> Path:
+        """A new folder for a trial."""
+        path = self._run / uuid4().hex[:12]
+        path.mkdir(mode=0o700)
+        return path
+
+    def log(self, trial: str) -> Path:
+        """A new file for a trial's log; the oldest of too many are removed."""
+        found = []
+        for path in self._logs.iterdir():
+            try:
+                found.append((path.stat().st_mtime, path))
+            except OSError:  # another worker was faster
+                continue
+        for _, path in sorted(found)[: max(0, len(found) + 1 - self._kept_logs)]:
+            path.unlink(missing_ok=True)
+        name = re.sub(r"[^A-Za-z0-9_-]", "-", trial)[:80]
+        return self._logs / f"{name}-{uuid4().hex[:6]}.log"
+
+    def close(self) -> None:
+        """Remove the place where trials ran."""
+        if self._lock >= 0:
+            shutil.rmtree(self._run, ignore_errors=True)
+            self._run.with_suffix(".lock").unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _claim(run: Path) -> tuple[Path, int]:
+    """A folder of one's own, with a lock that ends with this process."""
+    while True:
+        path = run / uuid4().hex[:12]
+        lock_path = path.with_suffix(".lock")
+        lock = os.open(lock_path, os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if lock_path.exists():  # else somebody swept it before it was locked
+            path.mkdir(mode=0o700)
+            return path, lock
+        os.close(lock)
+
+
+def _sweep(run: Path) -> None:
+    for lock_path in run.glob("*.lock"):
+        try:
+            lock = os.open(lock_path, os.O_RDWR)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock_path.with_suffix(""), ignore_errors=True)
+            lock_path.unlink(missing_ok=True)
+        except OSError:  # its worker lives
+            pass
+        finally:
+            os.close(lock)

@@ -1,0 +1,35 @@
+"""What one trial may use, all of its processes together."""
+
+import json
+from dataclasses import asdict, dataclass
+from math import isfinite
+
+from bentham.errors import InvalidInput
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Memory and files in bytes, times in seconds; beyond any of them the trial is killed."""
+
+    memory: int = 2048 * MIB
+    cpu_seconds: float = 3600.0
+    wall_seconds: float = 7200.0
+    processes: int = 64
+    file_bytes: int = 2048 * MIB  # of the largest file that it writes
+
+    def __post_init__(self) -> None:
+        if self.memory < 16 * MIB:
+            raise InvalidInput(
+                f"a trial may use {self.memory:,} bytes of memory: too little for any; give at "
+                "least 16 MiB, as --memory 2G"
+            )
+        for name in ("cpu_seconds", "wall_seconds", "processes", "file_bytes"):
+            value = getattr(self, name)
+            if not (isfinite(value) and value > 0):
+                raise InvalidInput(f"the limit {name} is {value}; give a number above zero")
+
+    def line(self) -> str:
+        """The limits as JSON."""
+        return json.dumps(asdict(self))

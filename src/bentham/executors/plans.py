@@ -1,0 +1,82 @@
+"""What to run for a lease, by the catalogue of algorithms that is installed here."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bentham.errors import InvalidInput
+from bentham.executors.base import Broken, Declined
+from bentham.executors.process import Call, Command
+from bentham.training.catalog import load_catalog
+from bentham.training.commands import command_line, placeholders
+from bentham.training.trial import Job, Result, train
+from bentham.wire import Lease
+
+# Imported once by every warden, so that no trial waits for it.
+PRELOAD = (
+    "bentham.training.trial:warm_up",
+    "bentham.executors.plans",
+    "sklearn.discriminant_analysis",
+    "sklearn.naive_bayes",
+    "sklearn.neighbors",
+    "sklearn.neural_network",
+    "sklearn.svm",
+    "lightgbm",
+    "xgboost",
+)
+
+
+class CatalogPlan:
+    """Finds a lease's algorithm in the catalogue; `file` is the operator's file of commands.
+
+    A trial runs in an empty folder. So a word of a command that is the name of a file beside the
+    catalogue, as train.py in "python train.py", stands for that file.
+    """
+
+    def __init__(self, file: Path | None = None):
+        self._file = None if file is None else file.absolute()
+        catalog = load_catalog(self._file)
+        self._algorithms, self.problems = catalog.algorithms, catalog.problems
+
+    def __call__(self, lease: Lease, data: str) -> Call | Command | Declined | Broken:
+        """The function or command of a trial; Declined when another worker may have it."""
+        if not lease.algorithm:
+            return Declined(
+                f"the model {lease.model!r} is only a name, of no algorithm; a worker with a "
+                "--table can replay it"
+            )
+        spec = self._algorithms.get(lease.algorithm)
+        if spec is None:
+            return Declined(f"the algorithm {lease.algorithm!r} is not installed here")
+        if spec.needs_data and lease.training is None:
+            reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"
+            return Broken(reason, final=True)
+        if spec.command:
+            try:
+                values = placeholders(lease.training, data)
+                words = command_line(spec, lease.configuration, values)
+            except InvalidInput as error:
+                return Broken(str(error), final=True)
+            return Command(tuple(self._found(word) for word in words))
+        job = Job.model_validate(
+            {
+                "training": lease.training,
+                "model": lease.model,
+                "algorithm": lease.algorithm,
+                "configuration": lease.configuration,
+                "path": data,
+                "catalog": None if self._file is None else str(self._file),
+            }
+        )
+        return Call("bentham.executors.plans:train_job", job.model_dump(mode="json"))
+
+    def _found(self, word: str) -> str:
+        if self._file is None or "/" in word or word.startswith("."):
+            return word
+        beside = self._file.parent / word
+        return str(beside) if beside.is_file() else word
+
+
+def train_job(job: Any, report: Callable[[float, list[float]], None]) -> Result:
+    """Train what a plan made of a lease; called in the trial's own process."""
+    return train(Job.model_validate(job), report)

@@ -1,0 +1,265 @@
+"""Runs each trial in a process of its own, with limits, under a warden that leaves nothing behind.
+
+What runs is the operator's: a function or a command that a plan finds for a lease. The data is
+fetched once and kept by its hash. See `containment` for what holds a trial together.
+"""
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bentham.errors import BenthamError
+from bentham.executors.base import (
+    LARGEST_LOG,
+    Broken,
+    Declined,
+    Outcome,
+    Progress,
+    Scored,
+)
+from bentham.executors.capped import shortened
+from bentham.executors.channel import Order
+from bentham.executors.containment import Hold
+from bentham.executors.data import DataCache
+from bentham.executors.folders import KEPT_LOGS, Folders
+from bentham.executors.limits import Limits
+from bentham.executors.tender import Tender
+from bentham.wire import Lease
+
+LARGEST_DATA = 20 * 2**30  # of all data that is kept, in bytes
+LONGEST_REASON = 600
+PATIENCE_SECONDS = 10.0  # with a warden that does not end a trial
+# What a trial sees of the worker's environment: never its token, or other secrets.
+PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH",
+          "CUDA_VISIBLE_DEVICES")  # fmt: skip
+# One thread each: a device is one core, and a process without threads can be forked.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+     "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "ARROW_IO_THREADS",
+     "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"), "1"
+) | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # fmt: skip  # others take address space in advance
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function, as "package.module:name", to be called with a job and `report`.
+
+    The job is plain JSON. `report(share, scores)` may be called on the way. What it returns has a
+    `score`, `metrics` by name and `scores`.
+    """
+
+    function: str
+    job: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program and its arguments; it prints its score as `training.reports` tells."""
+
+    arguments: tuple[str, ...]
+
+
+# What to run for a lease whose data will be at a path.
+Plan: TypeAlias = Callable[[Lease, str], Call | Command | Declined | Broken]
+Fetch: TypeAlias = Callable[[Lease], Iterable[bytes]]
+
+
+class ProcessExecutor:
+    """Trials in processes of their own, as many at a time as are started.
+
+    `fetch` gets the data of a lease from the server; it is called in threads. `environment` is for
+    trials, besides a few harmless names of this process's own. `preload` names modules that every
+    warden imports before it forks.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        fetch: Fetch,
+        limits: Limits | None = None,
+        *,
+        preload: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        hold: Hold = "namespace",
+        largest_data: int = LARGEST_DATA,
+        kept_logs: int = KEPT_LOGS,
+    ):
+        self.limits = limits or Limits()
+        self.folders = Folders(folder.absolute(), kept_logs)
+        self.data = DataCache(self.folders.data, largest_data)
+        self.fetch = fetch
+        self.environment = (
+            {name: os.environ[name] for name in PASSED if name in os.environ}
+            | ONE_THREAD
+            | dict(environment or {})
+        )
+        self._plan, self._preload, self._hold = plan, tuple(preload), hold
+        self._lock = threading.Lock()
+        self._tenders: list[Tender] = []
+        self._idle: list[Tender] = []
+        self._running: list[ProcessTrial] = []
+
+    def start(self, lease: Lease) -> "ProcessTrial":
+        """Begin a trial: under an idle warden, or one more."""
+        with self._lock:
+            self._running = [trial for trial in self._running if trial.poll() is None]
+            tender = self._idle.pop() if self._idle else self._another()
+            trial = ProcessTrial(self, lease, self._plan, tender)
+            self._running.append(trial)
+        tender.take(trial)
+        return trial
+
+    def slots(self) -> None:
+        """As many as the worker has devices."""
+
+    def close(self) -> None:
+        """End all that runs, and the wardens."""
+        with self._lock:
+            tenders, self._tenders, self._idle = self._tenders, [], []
+        for trial in self._running:
+            trial.kill()
+        for tender in tenders:
+            tender.close()
+        until = time.monotonic() + PATIENCE_SECONDS
+        for tender in tenders:
+            tender.wait(max(0.0, until - time.monotonic()))
+        self.folders.close()
+
+    def _another(self) -> Tender:
+        tender = Tender(self._preload, self._hold, self.environment, self._rest)
+        self._tenders.append(tender)
+        return tender
+
+    def _rest(self, tender: Tender) -> None:
+        with self._lock:
+            if tender in self._tenders:
+                self._idle.append(tender)
+
+
+class ProcessTrial:
+    """A trial of the process executor; its tender's thread tells it what happens."""
+
+    def __init__(self, executor: ProcessExecutor, lease: Lease, plan: Plan, tender: Tender):
+        self._executor, self._lease, self._plan, self._tender = executor, lease, plan, tender
+        self._lock = threading.Lock()
+        self._outcome: Outcome | None = None
+        self._ended: Outcome | None = None  # known, but not all is cleared away yet
+        self._progress = Progress()
+        self._log: Path | None = None
+        self._work: Path | None = None
+        self._killed_at: float | None = None
+        self.unwanted = False
+
+    # -- for the worker -------------------------------------------------------------------------
+
+    def poll(self) -> Outcome | None:
+        """What came of it, once nothing of it is left."""
+        if (
+            self._outcome is None
+            and self._killed_at is not None
+            and time.monotonic() > self._killed_at + PATIENCE_SECONDS
+        ):
+            self._killed_at = None
+            self._tender.kill_warden()
+        return self._outcome
+
+    def kill(self) -> None:
+        """End it now, with all that it started."""
+        with self._lock:  # so that this cannot hit the next trial of the warden
+            if self._outcome is None and not self.unwanted:
+                self.unwanted = True
+                self._killed_at = time.monotonic()
+                self._tender.kill_trial()
+
+    def progress(self) -> Progress:
+        """As it reported last."""
+        return self._progress
+
+    def log(self) -> bytes:
+        """Beginning and end of what it printed."""
+        return b"" if self._log is None else shortened(self._log, LARGEST_LOG)
+
+    # -- for the tender, in its thread ----------------------------------------------------------
+
+    def prepare(self) -> Order | None:
+        """Find what to run, a folder to run it in, and its data."""
+        executor, lease = self._executor, self._lease
+        self._work = executor.folders.work()
+        data = self._work / f"data.{lease.training.format if lease.training else 'csv'}"
+        what = self._plan(lease, str(data))
+        if isinstance(what, Declined | Broken):
+            self._ended = what
+            return None
+        if lease.training is not None:
+            try:
+                executor.data.provide(
+                    lease.training, lambda: executor.fetch(lease), data, lambda: self.unwanted
+                )
+            except (BenthamError, OSError) as error:
+                self._ended = Broken(_readable(f"its data could not be had: {error}"))
+                return None
+        if self.unwanted:
+            return None
+        self._log = executor.folders.log(lease.trial)
+        own = {"HOME": str(self._work), "TMPDIR": str(self._work)}
+        order: Order = {
+            "work": str(self._work),
+            "log": str(self._log),
+            "environment": executor.environment | own,
+            "limits": asdict(executor.limits),
+        }
+        match what:
+            case Call(function, job):
+                order["function"], order["job"] = function, job
+            case Command(arguments):
+                order["command"] = list(arguments)
+        return order
+
+    def heard(self, said: dict[str, Any]) -> None:
+        """Progress, or the end."""
+        if "ended" in said:
+            self._ended = _outcome(said["ended"])
+        elif "progress" in said:
+            share = said["progress"]
+            scores = tuple(score for score in said["scores"] if isfinite(score))
+            good = share is not None and 0.0 <= share <= 1.0
+            self._progress = Progress(share if good else None, scores)
+
+    def finish(self, reason: str) -> None:
+        """Clear away what is left, and let the end be known."""
+        if self._work is not None:
+            shutil.rmtree(self._work, ignore_errors=True)
+        with self._lock:
+            ended = self._ended
+            if self.unwanted and not isinstance(ended, Scored):
+                ended = Broken("killed")
+            self._outcome = ended or Broken(_readable(reason))
+
+
+def _outcome(ended: dict[str, Any]) -> Outcome:
+    """What a warden says came of a trial; the figures in it are the trial's own, and may be odd."""
+    if "reason" in ended:
+        return Broken(_readable(ended["reason"]), bool(ended["final"]))
+    try:
+        score = float(ended["score"])
+        metrics = {str(name): float(value) for name, value in ended["metrics"].items()}
+        scores = tuple(float(each) for each in ended["scores"])
+    except (ValueError, TypeError, AttributeError):
+        return Broken("reported what is no score", final=True)
+    if not isfinite(score):
+        return Broken(f"the score is {score}, not a finite number", final=True)
+    return Scored(score, metrics, scores)
+
+
+def _readable(reason: str) -> str:
+    """One line, of a length that a person reads."""
+    text = " ".join(reason.split())
+    printable = "".join(sign if sign.isprintable() else "?" for sign in text)
+    return printable if len(printable) <= LONGEST_REASON else f"{printable[:LONGEST_REASON]}..."

@@ -1,0 +1,175 @@
+"""The two processes that the warden forks for a trial: its keeper, and the trial itself.
+
+The keeper is the first process of the trial's PID namespace, where there is one. It reaps what
+comes to it and tells how the trial ended; it runs nothing else. The trial is its child, in a
+session of its own, with limits, a clean environment and no open files but its own.
+"""
+
+import json
+import math
+import os
+import resource
+import select
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NamedTuple, NoReturn
+
+from bentham.executors.channel import Order
+from bentham.executors.containment import Hold
+from bentham.executors.limits import MIB, Limits
+from bentham.executors.linux import die_with_parent, gain_nothing, see_own_processes_only
+from bentham.executors.processes import own_size
+
+LONGEST_REASON = 1000
+MOST_OPEN_FILES = 1024
+# Left of the address space to tell that the rest is used up.
+_LAST_WORDS = 64 * MIB
+
+
+class Pipes(NamedTuple):
+    """The ends to write to: how it ended, what it reports, and what it prints."""
+
+    status: int
+    reports: int
+    out: int
+    errors: int
+
+
+def keep(order: Order, limits: Limits, pipes: Pipes, hold: Hold) -> NoReturn:
+    """Be the keeper: start the trial, reap, and tell how it ended. For a child just forked."""
+    try:
+        die_with_parent()
+        if _nobody_reads(pipes.status):
+            os._exit(1)
+        if hold == "namespace":
+            see_own_processes_only()
+        os.setpgid(0, 0)
+        keeper = os.getpid()
+        trial = os.fork()
+        if trial == 0:
+            _become(order, limits, pipes, keeper, new_session=hold != "group")
+        os.closerange(0, pipes.status)
+        os.closerange(pipes.status + 1, MOST_OPEN_FILES)
+        ended, status = os.waitpid(-1, 0)
+        while ended != trial:
+            ended, status = os.waitpid(-1, 0)
+        os.write(pipes.status, str(status).encode())
+    finally:
+        os._exit(0)
+
+
+def _nobody_reads(pipe: int) -> bool:
+    poller = select.poll()
+    poller.register(pipe, 0)
+    return bool(poller.poll(0))
+
+
+def _become(order: Order, limits: Limits, pipes: Pipes, keeper: int, new_session: bool) -> NoReturn:
+    """Become the trial."""
+    try:
+        die_with_parent()
+        if os.getppid() != keeper:
+            os._exit(1)
+        if new_session:
+            os.setsid()
+        gain_nothing()
+        _take_pipes(pipes)
+        os.chdir(order["work"])
+        os.environ.clear()
+        os.environ.update(order["environment"])
+        command = order.get("command")
+        _limit(limits, address_space=0 if command else own_size() + limits.memory)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+    except BaseException as error:
+        _say(pipes.reports, {"error": f"could not be set up: {_reason(error)}", "final": False})
+        os._exit(1)
+    if command:
+        _execute(command, pipes.reports)
+    _call(order["function"], order["job"], pipes.reports)
+
+
+def _take_pipes(pipes: Pipes) -> None:
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(pipes.out, 1)
+    os.dup2(pipes.errors, 2)
+    os.closerange(3, pipes.reports)
+    os.closerange(pipes.reports + 1, MOST_OPEN_FILES)
+
+
+def _limit(limits: Limits, address_space: int) -> None:
+    cpu = math.ceil(limits.cpu_seconds) + 1  # the warden is to notice first, and say so
+    wanted = {
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_CPU: (cpu, cpu + 5),
+        resource.RLIMIT_NOFILE: (MOST_OPEN_FILES, MOST_OPEN_FILES),
+        resource.RLIMIT_FSIZE: (limits.file_bytes, limits.file_bytes),
+    }
+    # A program of its own may map far more than it uses, as those for GPUs do: what it uses is
+    # watched. What was forked maps what it inherited and what it asks for.
+    if address_space:
+        wanted[resource.RLIMIT_AS] = (address_space, address_space + _LAST_WORDS)
+    for kind, values in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        capped = [each if hard == resource.RLIM_INFINITY else min(each, hard) for each in values]
+        resource.setrlimit(kind, (capped[0], capped[1]))
+
+
+def _execute(command: list[str], reports: int) -> NoReturn:
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except BaseException as error:
+        what = f"the command {command[0]!r} could not be started: {_reason(error)}"
+        _say(reports, {"error": what, "final": False})
+    os._exit(1)
+
+
+def _call(function: str, job: object, reports: int) -> NoReturn:
+    """Call the function that trains; what it returns or raises is told, and that is the end."""
+
+    def report(share: float, scores: list[float]) -> None:
+        _say(reports, {"progress": float(share), "scores": [float(each) for each in scores]})
+
+    try:
+        sys.stdout.reconfigure(  # type: ignore[union-attr]
+            encoding="utf-8", errors="backslashreplace", line_buffering=True
+        )
+        module, _, name = function.partition(":")
+        result = getattr(import_module(module), name)(job, report)
+        try:
+            message = {
+                "score": float(result.score),
+                "metrics": {str(name): float(value) for name, value in result.metrics.items()},
+                "scores": [float(each) for each in result.scores],
+            }
+        except (AttributeError, ValueError, TypeError) as error:
+            raise TypeError(f"what was returned is no result with a score: {error}") from None
+    except BaseException as error:
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if soft != hard:
+            resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+        message = {"error": _reason(error), "memory": isinstance(error, MemoryError)}
+        traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # it may have been closed
+            stream.flush()
+    _say(reports, message)
+    os._exit(0)
+
+
+def _say(pipe: int, message: dict[str, Any]) -> None:
+    line = json.dumps(message).encode() + b"\n"
+    while line:
+        line = line[os.write(pipe, line) :]
+
+
+def _reason(error: BaseException) -> str:
+    """The last line of a traceback."""
+    text = "".join(traceback.format_exception_only(error)).strip()
+    return text[:LONGEST_REASON]

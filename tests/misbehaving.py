@@ -1,0 +1,248 @@
+"""Models that train badly, for the process executor: each is really run, in a real process.
+
+A job is a dict with what the model needs. Whatever they start shows itself by the environment, as
+all of a test's processes do: see `marked`.
+"""
+# ruff: noqa: ARG001
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Report = Callable[[float, list[float]], None]
+
+
+@dataclass
+class Result:
+    score: Any = 0.5
+    metrics: dict[str, Any] = field(default_factory=lambda: {"accuracy": 0.5})
+    scores: list[Any] = field(default_factory=lambda: [0.4, 0.6])
+
+
+def score(job: dict[str, Any], report: Report) -> Result:
+    report(0.5, [0.4])
+    return Result(job.get("score", 0.5))
+
+
+def steps(job: dict[str, Any], report: Report) -> Result:
+    """Reports a step, then waits for a file to be removed."""
+    report(0.25, [0.4])
+    while Path(job["wait"]).exists():
+        time.sleep(0.01)
+    return Result()
+
+
+def hang(job: dict[str, Any], report: Report) -> Result:
+    print("hanging", flush=True)
+    time.sleep(600)
+    return Result()
+
+
+def stubborn(job: dict[str, Any], report: Report) -> Result:
+    """Ignores all the signals that can be ignored."""
+    for number in range(1, 65):
+        with suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_IGN)
+    time.sleep(600)
+    return Result()
+
+
+def busy(job: dict[str, Any], report: Report) -> Result:
+    while True:
+        pass
+
+
+def busy_children(job: dict[str, Any], report: Report) -> Result:
+    """Three that share the work; each alone stays below the limit for long."""
+    for _ in range(2):
+        if os.fork() == 0:
+            break
+    while True:
+        pass
+
+
+def eat(job: dict[str, Any], report: Report) -> Result:
+    """One large request that cannot be met."""
+    return Result(len(bytearray(job["bytes"])))
+
+
+def eat_slowly(job: dict[str, Any], report: Report) -> Result:
+    """Many children, each with a part."""
+    for _ in range(8):
+        if os.fork() == 0:
+            block = bytearray(os.urandom(4096)) * (job["bytes"] // 8 // 4096)
+            time.sleep(600)
+            del block
+    time.sleep(600)
+    return Result()
+
+
+def share_memory(job: dict[str, Any], report: Report) -> Result:
+    """Children that share what they have: it counts once."""
+    block = bytearray(os.urandom(4096)) * (job["bytes"] // 4096)
+    children = []
+    for _ in range(6):
+        child = os.fork()
+        if child == 0:
+            time.sleep(0.5)
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+    return Result(block[0] * 0.0 + 0.5)
+
+
+def detach(job: dict[str, Any], report: Report) -> Result:
+    """Leaves a grandchild behind, in a session of its own, that goes on writing."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            for _ in range(6000):
+                with open(job["beats"], "a") as file:
+                    file.write(".")
+                time.sleep(0.01)
+        os._exit(0)
+    while not Path(job["beats"]).exists():
+        time.sleep(0.005)
+    if job.get("then") == "hang":
+        time.sleep(600)
+    return Result()
+
+
+def bomb(job: dict[str, Any], report: Report) -> Result:
+    """Forks in all of its processes; a count in a file stops it at some hundreds, for safety."""
+    counter = os.open(job["count"], os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    while os.fstat(counter).st_size < 400:
+        os.write(counter, b".")
+        if os.fork() == 0:
+            os.setsid()
+    time.sleep(600)
+    return Result()
+
+
+def wrong(job: dict[str, Any], report: Report) -> Result:
+    raise ValueError("the columns\n  do not fit \x1b[31mat all")
+
+
+def leave(job: dict[str, Any], report: Report) -> Result:
+    os._exit(job["status"])
+
+
+def quit_early(job: dict[str, Any], report: Report) -> Result:
+    sys.exit("enough of this")
+
+
+def crash(job: dict[str, Any], report: Report) -> Result:
+    ctypes.string_at(0)
+    return Result()
+
+
+def abort(job: dict[str, Any], report: Report) -> Result:
+    os.abort()
+
+
+def killed(job: dict[str, Any], report: Report) -> Result:
+    os.kill(os.getpid(), job["signal"])
+    time.sleep(600)
+    return Result()
+
+
+def no_number(job: dict[str, Any], report: Report) -> Result:
+    return Result("high")
+
+
+def nothing(job: dict[str, Any], report: Report) -> None:
+    return None
+
+
+def garbage(job: dict[str, Any], report: Report) -> Result:
+    """Writes into every pipe that it can find."""
+    for number in range(3, 100):
+        with suppress(OSError):
+            os.write(number, b"\x00{[" * 100 + b"\n")
+    time.sleep(600)
+    return Result()
+
+
+def chatter(job: dict[str, Any], report: Report) -> Result:
+    print("the first line")
+    line = "x" * 99
+    for _ in range(job["bytes"] // 100):
+        print(line)
+    print("the last line")
+    return Result()
+
+
+def deaf(job: dict[str, Any], report: Report) -> Result:
+    """Closes its standard streams, as daemons do."""
+    sys.stdout.close()
+    sys.stderr.close()
+    for number in range(3):
+        os.close(number)
+    return Result()
+
+
+def scribble(job: dict[str, Any], report: Report) -> Result:
+    with open("large", "wb") as file:
+        for _ in range(64):
+            file.write(bytes(2**20))
+    return Result()
+
+
+def look(job: dict[str, Any], report: Report) -> Result:
+    """What a trial sees of the world."""
+    print(
+        repr(
+            {
+                "environment": dict(os.environ),
+                "files": sorted(int(name) for name in os.listdir("/proc/self/fd")),
+                "folder": os.getcwd(),
+                "processes": sum(name.isdigit() for name in os.listdir("/proc")),
+                "pid": os.getpid(),
+            }
+        )
+    )
+    return Result()
+
+
+def read(job: dict[str, Any], report: Report) -> Result:
+    return Result(len(Path(job["data"]).read_bytes()))
+
+
+def spoil(job: dict[str, Any], report: Report) -> Result:
+    """Writes over its data, which it shares with all trials to come."""
+    path = Path(job["data"])
+    path.chmod(0o644)
+    with path.open("r+b") as file:
+        file.write(b"spoiled")
+    return Result()
+
+
+def with_children(job: dict[str, Any], report: Report) -> Result:
+    """A sound model that starts programs."""
+    text = subprocess.run(["echo", "0.75"], capture_output=True, check=True).stdout
+    return Result(float(text))
+
+
+def marked(marker: str) -> list[int]:
+    """The processes whose environment holds a marker, but those that have ended."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            environment = Path(f"/proc/{name}/environ").read_bytes()
+            state = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if marker.encode() in environment and state not in "ZX":
+            found.append(int(name))
+    return found
