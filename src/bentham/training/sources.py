@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BUNDLED = ("iris", "wine", "breast_cancer", "digits", "diabetes")
-DOWNLOADED = ("california_housing", "covtype", "kddcup99")
+DOWNLOADED = ("california_housing", "covtype")
 KNOWN = ", ".join(f"sklearn:{name}" for name in (*BUNDLED, *DOWNLOADED))
 TARGET = "target"
 SECONDS = 20.0  # without a byte, after which a download is given up
@@ -67,7 +67,7 @@ def _downloaded(name: str) -> Fetched:
     from sklearn import datasets
 
     with _network(f"sklearn:{name}"):
-        bunch = getattr(datasets, f"fetch_{name}")(as_frame=True, n_retries=1, delay=0.0)
+        bunch = getattr(datasets, f"fetch_{name}")(as_frame=True, n_retries=1, delay=0.5)
     return Fetched(name, _as_csv(bunch.frame), "csv", bunch.target_names[0])
 
 
@@ -76,7 +76,7 @@ def _openml(name: str) -> Fetched:
 
     wanted = {"data_id": int(name)} if name.isdecimal() else {"name": name}
     with _network(f"openml:{name}"):
-        bunch = fetch_openml(**wanted, as_frame=True, parser="auto", n_retries=1, delay=0.0)
+        bunch = fetch_openml(**wanted, as_frame=True, parser="auto", n_retries=1, delay=0.5)
     targets = list(bunch.target_names or [])
     if len(targets) != 1:
         raise InvalidInput(
