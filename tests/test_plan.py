@@ -45,8 +45,7 @@ def test_a_plain_plan() -> None:
         "bytes": 9, "target": "y", "task": "classification", "metric": "accuracy", "classes": 3,
         "columns": {"size": "number", "colour": "category"},
         "split": {"kind": "folds", "folds": 5, "share": 0.25, "seed": 0},
-        "notes": ["classification, since 'y' holds categories; say task regression if that is "
-                  "meant"],
+        "notes": ["classification, since 'y' holds categories"],
     }  # fmt: skip
 
 
@@ -75,7 +74,10 @@ def test_the_task_is_inferred_and_can_be_said(
     assert training.task == task
     assert training.classes == (target.distinct if task == "classification" else 0)
     assert training.metric == ("accuracy" if task == "classification" else "r2")
-    assert any("if that is meant" in note for note in training.notes) == ("task" not in asked)
+    assert any(f"{task}, since" in note for note in training.notes) == ("task" not in asked)
+    other = "regression" if task == "classification" else "classification"
+    can_be_other = "task" not in asked and target.numeric
+    assert any(f"say task {other}" in note for note in training.notes) == can_be_other
 
 
 def test_few_whole_numbers_of_few_rows_are_no_classes() -> None:
