@@ -37,7 +37,8 @@ def describe(name: str, column: pd.Series) -> Column:
     counts = as_categories(column).value_counts()
     numbers = as_numbers(column)
     present, found = int(counts.sum()), int(numbers.notna().sum())
-    numeric = present > 0 and found >= MOSTLY * present
+    are_numbers = pd.api.types.is_numeric_dtype(column.dtype)  # then what is infinite is no slip
+    numeric = found > 0 and (are_numbers or found >= MOSTLY * present)
     whole = bool(numeric and (numbers.dropna() % 1 == 0).all())
     declared = isinstance(column.dtype, pd.CategoricalDtype) or (
         len(counts) <= 2 and set(counts.index) <= BOOLEANS
@@ -97,7 +98,5 @@ def _about_numbers(column: pd.Series, numbers: pd.Series, counts: pd.Series) -> 
 
 def formulas_in(column: pd.Series) -> int:
     """How many values a spreadsheet would take for formulas."""
-    if not pd.api.types.is_string_dtype(column.dtype):
-        return 0
-    begins = column.str.match(FORMULA).fillna(False).astype(bool)
-    return int(as_numbers(column[begins]).isna().sum())
+    texts = as_categories(column).dropna().astype("str")
+    return int(as_numbers(texts[texts.str.match(FORMULA)]).isna().sum())

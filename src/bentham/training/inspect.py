@@ -10,7 +10,9 @@ import resource
 import signal
 import sys
 from collections import Counter
+from math import ceil
 from pathlib import Path
+from time import process_time
 from types import FrameType
 from typing import NoReturn
 
@@ -40,10 +42,9 @@ def inspect_file(path: Path, format: Format) -> Inspection:  # noqa: A002 - as d
             refusal="the table takes more memory than is allowed here; draw a sample of the rows, "
             "or leave out columns"
         )
-    except OSError as error:
-        return Inspection(refusal=f"the file cannot be read: {error.strerror}; upload it again")
     except Exception as error:  # what a reader raises on hostile bytes cannot be foreseen
-        detail = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        detail = " ".join(said.replace(str(path), "the file").split())[:200]
         return Inspection(refusal=f"the file cannot be read as {format} ({detail}); write it again")
 
 
@@ -150,7 +151,8 @@ def _limit(memory_mib: int, seconds: int) -> None:
         )
 
     signal.signal(signal.SIGXCPU, too_slow)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + GRACE_SECONDS))
+    seconds_at_end = seconds + ceil(process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds_at_end, seconds_at_end + GRACE_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -165,8 +167,13 @@ def main() -> int:
     parser.add_argument("--memory", type=int, default=MEMORY_MIB, help="MiB of address space")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="of CPU time")
     asked = parser.parse_args()
-    _limit(asked.memory, asked.seconds)
-    print(inspect_file(asked.path, asked.format).model_dump_json())
+    try:
+        _limit(asked.memory, asked.seconds)
+        found = inspect_file(asked.path, asked.format)
+    except Refusal as refusal:  # too slow, noticed outside
+        found = Inspection(refusal=str(refusal))
+    signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+    print(found.model_dump_json())
     return 0
 
 

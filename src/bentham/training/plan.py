@@ -76,6 +76,8 @@ def _inferred_task(target: Column, asked: DataAsked, rows: int) -> tuple[Task, s
         task, why = "classification", f"{target.name!r} holds {target.distinct} whole numbers"
     else:
         task, why = "regression", f"{target.name!r} holds many whole numbers"
+    if not target.numeric:
+        return task, f"{task}, since {why}"
     other = "regression" if task == "classification" else "classification"
     return task, f"{task}, since {why}; say task {other} if that is meant"
 
