@@ -76,7 +76,7 @@ def show_study(
     [bold]bentham study show wine[/]
     """
     with connect(server, token_file) as client:
-        found = find_study(client, study)
+        found = client.study(find_study(client, study).id)  # whole, which lists do not give
         candidates = client.candidates(found.id)
     if as_json:
         listed = ", ".join(candidate.model_dump_json() for candidate in candidates)

@@ -169,6 +169,11 @@ class Study:
             self.best = model, score
 
     @property
+    def over(self) -> str:
+        """What it is over, as its tenant calls it."""
+        return self.shared.data or self.dataset
+
+    @property
     def full(self) -> bool:
         """Whether as many trials run or ended as it wants in all."""
         most = self.stop.get("trials")

@@ -205,7 +205,7 @@ def trial_view(trial: Trial, leases: Leases) -> View:
         "id": trial.id,
         "tenant": study.tenant.name,
         "study": study.id,
-        "dataset": study.dataset,
+        "dataset": study.over,
         "model": trial.model,
         "device": trial.device,
         "kind": trial.kind,
@@ -270,7 +270,7 @@ def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> 
         "device": str(decision.device),
         "tenant": owner,
         "study": decision.study,
-        "dataset": pool.studies[decision.study].dataset,
+        "dataset": pool.studies[decision.study].over,
         "model": decision.model,
         "reason": reason,
         "value": decision.value,
@@ -299,7 +299,7 @@ def _runner_up_view(pool: Pool, other: RunnerUp) -> View:
     return {
         "tenant": study.tenant.name,
         "study": study.id,
-        "dataset": study.dataset,
+        "dataset": study.over,
         "model": other.model,
         "value": other.value,
     }
