@@ -51,7 +51,7 @@ def bench_intake(
                 crowd.submit(progress)
                 submitted = memory.now()
                 crowd.look(seconds, progress, memory)
-                trials = crowd.trials()
+                trials, held = crowd.trials(), memory.now()
     return {
         "benchmark": "intake",
         "database": "postgresql" if database else "sqlite",
@@ -67,7 +67,7 @@ def bench_intake(
         "trials": trials,
         "memory_submitted_mib": round(submitted, 1),
         "memory_middle_mib": round(memory.middle(), 1),
-        "memory_end_mib": round(memory.now(), 1),
+        "memory_end_mib": round(held, 1),
         "cores": os.cpu_count(),
         "bentham": __version__,
         "python": platform.python_version(),

@@ -140,13 +140,12 @@ def _named(
     models: dict[str, float | None] = {}
     described: dict[str, dict[str, Any]] = {}
     for name, model in found.items():
-        said = model.model_dump()
         known = pool.descriptions.get(name)
         if known is not None and not _is_same(known, model):
-            name = f"{name}-{_digest(said)[:6]}"
+            name = f"{name}-{_digest(model.model_dump())[:6]}"
             known = pool.descriptions.get(name)
         if known is None:
-            described[name] = said
+            described[name] = model.model_dump()
         models[name] = None
     return models, described
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from bentham.wire.training import Algorithm, Description, Task
 
 # Packages offer algorithms under this name: each entry an AlgorithmSpec, or a list of them.
 GROUP = "bentham.algorithms"
+# Most studies ask for the same: so many answers are kept.
+REMEMBERED = 64
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,9 @@ class Catalog:
 
     algorithms: dict[str, AlgorithmSpec]
     problems: tuple[str, ...] = ()
+    _drawn: dict[tuple[object, ...], dict[str, Description]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def describe(self) -> list[Algorithm]:
         """The algorithms for people."""
@@ -45,6 +50,17 @@ class Catalog:
 
         Without a task they are those that need no data. Fewer candidates are the first of more.
         """
+        asked = (task, count, *algorithms)
+        if asked not in self._drawn:
+            found = self._draw(task, count, algorithms)
+            while len(self._drawn) >= REMEMBERED:
+                del self._drawn[next(iter(self._drawn))]
+            self._drawn[asked] = found
+        return dict(self._drawn[asked])
+
+    def _draw(
+        self, task: Task | None, count: int, algorithms: Sequence[str]
+    ) -> dict[str, Description]:
         chosen = [self.algorithm(name) for name in dict.fromkeys(algorithms)]
         for spec in chosen:
             _check_suits(spec, task)
