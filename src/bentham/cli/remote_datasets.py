@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote import age, cell, confirm, fields, grid, print_json, show
+from bentham.cli.remote import age, cell, confirm, fields, grid, print_json, show, size
 from bentham.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -87,14 +87,13 @@ def list_datasets(
         return
     table = grid(["id", "~name", "~whose", ">rows", ">columns", ">size", ">added"])
     for one in datasets:
-        size = f"{one.bytes / 2**20:,.1f} MiB"
         table.add_row(
             one.id,
             cell(one.name),
             cell(one.tenant or "everybody's"),
             f"{one.rows:,}",
             f"{len(one.columns):,}",
-            size,
+            size(one.bytes),
             age(one.created),
         )
     show(table if datasets else "No datasets; add one: bentham dataset add FILE")

@@ -8,7 +8,7 @@ import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.files import check_writable
-from bentham.cli.remote import cell, find_study, grid, number, print_json, show, span
+from bentham.cli.remote import cell, find_study, grid, number, print_json, show, span, whole
 from bentham.errors import InvalidInput
 
 MOST_SHOWN = 200
@@ -77,12 +77,12 @@ def record(
     if as_json:
         print_json(lines)
         return
-    table = grid([">after", ">device time", "~model", ">score", ">best", ">took", ">predicted"])
+    table = grid([">after", ">used", "~model", ">score", ">best", ">took", ">predicted"])
     for one in lines[-MOST_SHOWN:]:
         table.add_row(
             span(one.seconds),
             span(one.device_seconds),
-            cell(one.model),
+            whole(one.model),
             number(one.score),
             number(one.best),
             span(one.duration),
