@@ -8,23 +8,27 @@ What is run of a page, by the words behind the three ticks:
     toml algorithms.toml, and the like: the block is written to the file of that name
 
 What is printed is compared but for what differs each time: ids, dates, spans of time, layout and
-the last digits of scores. A line of "..." stands for any lines, "..." in one for the rest of it. A
-command that is refused, which begins to print with "bentham: ", ends with exit code 2.
+the last digits of scores. A line of "..." stands for any lines, "..." in one for the rest of it. An
+id that a page shows stands, in later commands, for the one that was printed there. A command that
+is refused, which begins to print with "bentham: ", ends with exit code 2.
 """
 
 import os
 import re
+import select
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 DOCS = Path(__file__).parent.parent / "docs"
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ID = re.compile(r"\b[a-z]_[0-9a-f]{16}\b|\b[0-9a-f]{12}\b")
 VARYING = (
-    (re.compile(r"\b[a-z]_[0-9a-f]{16}\b|\b[0-9a-f]{12}\b"), "<id>"),
+    (ID, "<id>"),
     (re.compile(r"\d{4}-\d\d-\d\d(T| )\d\d:\d\d\S*"), "<date>"),
     (re.compile(r"\b\d[\d.,]* (s|min|h|d)\b"), "<span>"),
 )
@@ -32,7 +36,8 @@ FRAME = re.compile(r"[\u2500-\u257f]")  # what tables are drawn with
 SCORE = re.compile(r"-?\d+\.\d+")
 NEAR = 0.02  # scores that differ by less are the same, on another machine
 WIDTH = 80
-PATIENCE = 240.0
+PATIENCE = 120.0  # with one command
+END = b"\x02"
 
 
 class Step(NamedTuple):
@@ -75,6 +80,51 @@ def steps(page: Path, folder: Path) -> list[Step]:
     return found
 
 
+class Shell:
+    """A shell that is told one thing after the other."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]):
+        self._process = subprocess.Popen(
+            ["bash"],
+            cwd=folder,
+            env={
+                **os.environ,
+                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "COLUMNS": str(WIDTH),
+                **environment,
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def run(self, command: str) -> tuple[str, int | None]:
+        """What it printed, and its exit code; None if the shell ended with it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        # As one group, read before any of it is run: so no command takes the next for its input.
+        text = f"{{\n{command}\n}} </dev/null\nprintf '\\002%d\\002' $?\n"
+        self._process.stdin.write(text.encode())
+        self._process.stdin.flush()
+        printed, until = b"", time.monotonic() + PATIENCE
+        while printed.count(END) < 2:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
+                raise AssertionError(f"{command!r} does not end; it printed\n{printed.decode()}")
+            piece = os.read(self._process.stdout.fileno(), 65536)
+            if not piece:
+                return printed.decode(), None
+            printed += piece
+        said, code, _ = printed.split(END)
+        return said.decode(), int(code)
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.communicate()
+
+
 def run_page(
     page: Path,
     folder: Path,
@@ -88,69 +138,64 @@ def run_page(
     kept = folder / ".blocks"
     kept.mkdir()
     todo = steps(page, kept)
-    shell = ["exec 2>&1"]
-    for number, step in enumerate(todo):
-        shell += [f"printf '\\n\\001%d\\n' {number}", step.shell, "printf '\\n\\002%d\\n' $?"]
-    script = kept / "script.sh"
-    script.write_text("\n".join(shell) + "\n", encoding="utf-8")
+    meanings = dict(replaced or {})
     for path in kept.iterdir():
-        text = path.read_text(encoding="utf-8")
-        for this, that in (replaced or {}).items():
-            text = text.replace(this, that)
-        path.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        ["bash", script],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            "COLUMNS": str(WIDTH),
-            **environment,
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    for number, step in enumerate(todo):
-        part = re.search(rf"\n\x01{number}\n(.*?)(\n\x02(\d+)\n|\Z)", done.stdout, re.DOTALL)
-        assert part is not None, f"{page.name}: {step.shell!r} was not reached:\n{done.stdout}"
-        printed, code = part[1], part[3]
-        refused = (step.printed or "").startswith("bentham: ")
-        told = f"{page.name}: {step.shell}\nended with {code} and printed\n{printed}"
-        assert code == ("2" if refused else "0"), told
-        if step.printed is not None:
-            assert fits(step.printed, printed), f"{told}\ninstead of\n{step.printed}"
-    return done.stdout
+        path.write_text(_put(path.read_text(encoding="utf-8"), meanings), encoding="utf-8")
+    everything = ""
+    shell = Shell(folder, environment)
+    try:
+        for step in todo:
+            printed, code = shell.run(_put(step.shell, meanings))
+            refused = (step.printed or "").startswith("bentham: ")
+            told = f"{page.name}: {step.shell}\nended with {code} and printed\n{printed}"
+            assert code == (2 if refused else 0), told
+            if step.printed is not None:
+                ids = fits(_put(step.printed, dict(replaced or {})), printed)
+                assert ids is not None, f"{told}\ninstead of\n{step.printed}"
+                meanings |= ids
+            everything += printed
+    finally:
+        shell.close()
+    return everything
 
 
-def fits(expected: str, printed: str) -> bool:
-    """Whether this was printed, but for what differs each time."""
+def fits(expected: str, printed: str) -> dict[str, str] | None:
+    """Whether this was printed, but for what differs each time; and which ids mean which."""
     return _lines_fit(_lines(expected), _lines(printed))
 
 
-def _lines(text: str) -> list[list[str]]:
-    for pattern, name in VARYING:
-        text = pattern.sub(name, text)
-    return [words for line in text.splitlines() if (words := FRAME.sub(" ", line).split())]
+class Line(NamedTuple):
+    """The words of a line, but for what differs each time; and its ids."""
+
+    words: list[str]
+    ids: list[str]
 
 
-def _lines_fit(expected: list[list[str]], printed: list[list[str]]) -> bool:
+def _lines(text: str) -> list[Line]:
+    found = []
+    for line in text.splitlines():
+        plain = FRAME.sub(" ", line)
+        for pattern, name in VARYING:
+            plain = pattern.sub(name, plain)
+        if words := plain.split():
+            found.append(Line(words, ID.findall(line)))
+    return found
+
+
+def _lines_fit(expected: list[Line], printed: list[Line]) -> dict[str, str] | None:
     if not expected:
-        return not printed
-    if expected[0] == ["..."]:
-        rest = expected[1:]
-        return any(_lines_fit(rest, printed[skip:]) for skip in range(len(printed) + 1))
-    return (
-        bool(printed)
-        and _line_fits(expected[0], printed[0])
-        and _lines_fit(expected[1:], printed[1:])
-    )
+        return None if printed else {}
+    rest = expected[1:]
+    if expected[0].words == ["..."]:
+        tries = (_lines_fit(rest, printed[skip:]) for skip in range(len(printed) + 1))
+        return next((ids for ids in tries if ids is not None), None)
+    if not printed or not _words_fit(expected[0].words, printed[0].words):
+        return None
+    ids = _lines_fit(rest, printed[1:])
+    return None if ids is None else dict(zip(expected[0].ids, printed[0].ids, strict=False)) | ids
 
 
-def _line_fits(expected: list[str], printed: list[str]) -> bool:
+def _words_fit(expected: list[str], printed: list[str]) -> bool:
     if expected[-1] == "...":
         expected = expected[:-1]
         printed = printed[: len(expected)]
@@ -165,3 +210,9 @@ def _word_fits(expected: str, printed: str) -> bool:
         return False
     pairs = zip(SCORE.findall(expected), SCORE.findall(printed), strict=True)
     return all(abs(float(one) - float(other)) <= NEAR for one, other in pairs)
+
+
+def _put(text: str, meanings: Mapping[str, str]) -> str:
+    for this, that in meanings.items():
+        text = text.replace(this, that)
+    return text

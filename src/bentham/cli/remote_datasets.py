@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote import age, cell, confirm, fields, grid, print_json, show, size
+from bentham.cli.remote import age, cell, confirm, fields, grid, print_json, show, size, whole
 from bentham.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def list_datasets(
     for one in datasets:
         table.add_row(
             one.id,
-            cell(one.name),
+            whole(one.name),
             cell(one.tenant or "everybody's"),
             f"{one.rows:,}",
             f"{len(one.columns):,}",
@@ -210,7 +210,7 @@ def _show(one: "Dataset") -> None:
             column.type,
             f"{column.missing:,}" if column.missing else "-",
             f"{column.distinct:,}",
-            cell(column.note),
+            whole(column.note),
         )
     show(fields(rows), table)
     if len(one.columns) > MOST_COLUMNS:
