@@ -48,10 +48,10 @@ class Process(NamedTuple):
 
 
 class Site:
-    """A folder with a server in it, and workers beside it."""
+    """A folder with a server in it, started with further options, and workers beside it."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, *options: object):
+        self.folder, self.options = folder, options
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
@@ -62,7 +62,9 @@ class Site:
 
     def serve(self) -> Process:
         """Start the server, on the data that is there."""
-        return self._start("serve", "--port", self.port, "--data", self.folder / "bentham-data")
+        return self._start(
+            "serve", "--port", self.port, "--data", self.folder / "bentham-data", *self.options
+        )
 
     def worker(self, *options: object) -> Process:
         """Start a worker."""

@@ -1,11 +1,14 @@
-"""The tutorials, to the letter: their commands run beside a real server, and print what they say."""
+"""The tutorials, to the letter: commands run beside a real server, and print what they say."""
 
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sites import Site
-from tutorials import DOCS, WIDTH, fits, run_page
+from tutorials import DOCS, WIDTH, blocks, fits, run_page
 
 ADDRESS = "http://127.0.0.1:8642"
 
@@ -32,6 +35,35 @@ def test_a_first_study(tmp_path: Path, site: Site) -> None:
     assert "bth_" not in printed  # no token
     shown = [line for line in printed.splitlines() if not line.startswith(("{", "bentham: "))]
     assert max(map(len, shown)) <= WIDTH + 25  # but for a reason in a log
+
+
+def test_your_own_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server needs the page's files before its commands are run, and the package installed."""
+    page = DOCS / "own-training.md"
+    for words, text in blocks(page):
+        _, _, name = words.partition(" ")
+        if name:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text)
+    installed = tmp_path / "site"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
+            *("--no-deps", "--no-index", "--no-build-isolation", "--target", installed, tmp_path),
+        ],
+        check=True,
+    )
+    monkeypatch.syspath_prepend(installed)
+    (start,) = [text for words, text in blocks(page) if words == "text"]
+    program, serve, data, folder, *options = shlex.split(start)
+    assert [program, serve, data, folder] == ["bentham", "serve", "--data", "bentham-data"]
+    site = Site(tmp_path, *options)
+    try:
+        site.client().close()
+        printed = run_page(page, tmp_path, {"BENTHAM_SERVER": site.address})
+    finally:
+        site.close()
+    assert "algorithms left out" not in printed
 
 
 @pytest.mark.parametrize(

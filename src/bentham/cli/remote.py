@@ -76,6 +76,11 @@ def whole(text: str) -> Text:
     return Text(plain(text).replace("\n", " "), overflow="fold")
 
 
+def file_name(text: str) -> str:
+    """Somebody's words as the name of a file in this folder, whatever they are."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.") or "unnamed"
+
+
 def size(count: int) -> str:
     """A number of bytes for people."""
     if count < 1024:
