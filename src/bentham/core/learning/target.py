@@ -44,6 +44,10 @@ class Likeness(Protocol):
     def groups(self) -> int:
         """How many length scales there are."""
 
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """Length scales that every fit tries, wherever the last one ended, the best guess first."""
+
     def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
 
@@ -62,6 +66,11 @@ class Features:
     def groups(self) -> int:
         """How many length scales there are."""
         return 1 + max(self.group)
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """None: a fit goes on from where the last one ended."""
+        return ()
 
     def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
@@ -128,19 +137,21 @@ def fit_target(
     best = start
     if likeness is not None and not start.lengths:
         groups = likeness.groups
+        # Of equals the first: where there is a best guess, it stands until data say otherwise.
+        guess_first = (start.correlation,) if likeness.lengths else ()
         best = max(
             (
                 replace(start, correlation=rho, smoothness=share, lengths=(length,) * groups)
-                for length in LENGTHS
+                for length in (*likeness.lengths, *LENGTHS)
                 for share in SMOOTHNESSES[2::2]
-                for rho in CORRELATIONS[:5:2]
+                for rho in (*guess_first, *CORRELATIONS[:5:2])
             ),
             key=likelihood,
         )
     best = _better(best, likelihood, lambda t: [replace(t, correlation=x) for x in CORRELATIONS])
     if likeness is not None:
         for group in range(len(best.lengths)):
-            best = _better(best, likelihood, lambda t, g=group: _lengths(t, g))  # type: ignore[misc]
+            best = _better(best, likelihood, lambda t, g=group: _lengths(t, g, likeness.lengths))  # type: ignore[misc]
         best = _better(best, likelihood, lambda t: [replace(t, smoothness=x) for x in SMOOTHNESSES])
     likelihood(best)
     return best, seen[best][1]
@@ -152,13 +163,13 @@ def _better(
     return max([best, *options(best)], key=likelihood)
 
 
-def _lengths(target: Target, group: int) -> list[Target]:
+def _lengths(target: Target, group: int, others: tuple[float, ...]) -> list[Target]:
     before, length, after = (
         target.lengths[:group],
         target.lengths[group],
         target.lengths[group + 1 :],
     )
-    moved = [min(max(length * step, 1e-3), 1e2) for step in STEPS]
+    moved = [*(min(max(length * step, 1e-3), 1e2) for step in STEPS), *others]
     return [replace(target, lengths=(*before, other, *after)) for other in moved]
 
 
