@@ -106,7 +106,7 @@ class Distances:
         """
         return LENGTHS
 
-    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+    def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
         family, features = (1.0 / (length * length) for length in lengths)
         squares = family * self.family[where] + features * self.features[where]

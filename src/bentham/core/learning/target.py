@@ -16,7 +16,6 @@ a batched factorisation.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import EllipsisType
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -27,8 +26,8 @@ from bentham.core.learning.conditioning import innovations
 from bentham.core.learning.data import Batch, Index
 from bentham.core.validation import Matrix, Vector
 
-# Some pairs of models, by their numbers; or all.
-Where: TypeAlias = tuple[Index, Index] | EllipsisType
+# Some pairs of models, by their numbers; or, empty, all.
+Where: TypeAlias = tuple[Index, Index] | tuple[()]
 
 CORRELATIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95)
 SMOOTHNESSES = (0.0, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999)
@@ -48,7 +47,7 @@ class Likeness(Protocol):
     def lengths(self) -> tuple[float, ...]:
         """Length scales that every fit tries, wherever the last one ended, the best guess first."""
 
-    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+    def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
 
 
@@ -72,7 +71,7 @@ class Features:
         """None: a fit goes on from where the last one ended."""
         return ()
 
-    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+    def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
         own = np.array([lengths[group] for group in self.group])
         chosen: Matrix = correlation("matern52", self.values, own)[where]
@@ -91,7 +90,7 @@ class Target:
         """The target with variance 1."""
         return self.entries(np.eye(models), likeness)
 
-    def entries(self, same: Matrix, likeness: Likeness | None, where: Where = ...) -> Matrix:
+    def entries(self, same: Matrix, likeness: Likeness | None, where: Where = ()) -> Matrix:
         """Entries of the target with variance 1; `same` is 1 where a model meets itself, else 0."""
         own = same
         if likeness is not None and self.smoothness > 0.0:
