@@ -7,9 +7,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from bentham.errors import InvalidInput
+from bentham.training.boosting import installed
 from bentham.training.commands import read_commands
 from bentham.training.spaces import AlgorithmSpec
-from bentham.training.zoo import installed
 from bentham.wire.training import Algorithm, Description, Task
 
 # Packages offer algorithms under this name: each entry an AlgorithmSpec, or a list of them.

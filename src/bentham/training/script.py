@@ -7,30 +7,19 @@ scikit-learn: the sources are read as text.
 
 import ast
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 from bentham.errors import InvalidInput
+from bentham.training.building import BUILT_OF, build_source, literal
 from bentham.training.metrics import METRICS
 from bentham.training.spaces import AlgorithmSpec
 from bentham.wire.training import Setting, Training
 
 _WIDTH = 100
-# One-hot columns in all, as near as can be: thousands of categories must not fill the memory.
-_MOST_COLUMNS, _FEWEST_CATEGORIES, _MOST_CATEGORIES = 2000, 4, 24
 _RANKED = ("roc-auc", "average-precision")
-# What the model is built of; the module that each comes from.
-_BUILT_OF = {
-    "CalibratedClassifierCV": "sklearn.calibration",
-    "ColumnTransformer": "sklearn.compose",
-    "OneHotEncoder": "sklearn.preprocessing",
-    "OrdinalEncoder": "sklearn.preprocessing",
-    "SimpleImputer": "sklearn.impute",
-    "StandardScaler": "sklearn.preprocessing",
-    "TransformedTargetRegressor": "sklearn.compose",
-    "make_pipeline": "sklearn.pipeline",
-}
 
 
 def script(
@@ -43,10 +32,7 @@ def script(
     study: str = "",
 ) -> str:
     """The source of a script that trains and judges a model; with its recorded score, if known."""
-    if algorithm.command:
-        raise InvalidInput(f"{algorithm.name} is a command of the operator's: there is no script")
-    if training.task not in algorithm.estimators:
-        raise InvalidInput(f"{algorithm.name} is not for {training.task}; take another model")
+    _check(training, algorithm)
     numbers = [name for name, kind in training.columns.items() if kind == "number"]
     categories = [name for name, kind in training.columns.items() if kind == "category"]
     folds = training.split.kind == "folds"
@@ -66,10 +52,14 @@ def script(
         "SEED": training.split.seed,
     }
     module, name = algorithm.estimators[training.task].split(":")
-    taken = {**_imports(), **{each: (origin, each) for each, origin in _BUILT_OF.items()}}
-    alias = f"Estimator{name}" if name in taken or name in _functions() else name
+    taken = {**_imports(), **{each: (origin, each) for each, origin in BUILT_OF.items()}}
+    # Whatever the class is called, it must not take the place of what stands in the script.
+    clash = name in taken or name in constants or not name[0].isupper()
+    alias = f"Estimator_{name}" if clash else name
     taken[alias] = (module, name)
-    build = _build(training, algorithm, algorithm.check(configuration), alias, categories, numbers)
+    build = build_source(
+        training, algorithm, algorithm.check(configuration), alias, categories, numbers
+    )
     body = "\n\n\n".join([*_reading(training), build, *_judging(training)])
     parts = [
         _docstring(training, model, algorithm),
@@ -82,6 +72,21 @@ def script(
         '\n\n\nif __name__ == "__main__":\n    sys.exit(main())\n',
     ]
     return "".join(parts)
+
+
+def _check(training: Training, algorithm: AlgorithmSpec) -> None:
+    """Server and worker may be of different versions, so what cannot be is said, not assumed."""
+    metric = METRICS.get(training.metric)
+    if algorithm.command:
+        raise InvalidInput(f"{algorithm.name} is a command of the operator's: there is no script")
+    if training.task not in algorithm.estimators:
+        raise InvalidInput(f"{algorithm.name} is not for {training.task}; take another model")
+    if metric is None:
+        raise InvalidInput(f"there is no metric {training.metric!r:.100}; upgrade this Bentham")
+    if metric.task != training.task:
+        raise InvalidInput(f"{metric.name} is for {metric.task}; judge by another metric")
+    if not training.columns:
+        raise InvalidInput("there are no columns to learn from; take other data")
 
 
 def _reading(training: Training) -> list[str]:
@@ -117,92 +122,6 @@ def _judging(training: Training) -> list[str]:
     return [_source(split, "split"), _source(judge, "judge"), *(_source(each) for each in rest)]
 
 
-def _build(
-    training: Training,
-    algorithm: AlgorithmSpec,
-    configuration: Mapping[str, Setting],
-    estimator: str,
-    categories: Sequence[str],
-    numbers: Sequence[str],
-) -> str:
-    lines = [
-        "def build() -> Any:",
-        '    """The model, with all that prepares its inputs; not trained yet."""',
-    ]
-    steps = []
-    if numbers:
-        impute = 'SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)'
-        if algorithm.scaling:
-            lines += [
-                "    numbers = make_pipeline(",
-                f"        {impute},",
-                "        StandardScaler(),",
-                "    )",
-            ]
-        else:
-            lines.append(f"    numbers = {impute}")
-        steps.append('("numbers", numbers, NUMBERS)')
-    if categories:
-        lines += _encoder(algorithm, len(categories))
-        steps.append('("categories", categories, CATEGORIES)')
-    lines += [
-        "    prepare = ColumnTransformer(",
-        "        [",
-        *(f"            {step}," for step in steps),
-        "        ]",
-        "    )",
-    ]
-    arguments: dict[str, str] = {
-        name: _literal(value)
-        for name, value in {
-            **configuration,
-            **algorithm.fixed,
-            **algorithm.fixed_for.get(training.task, {}),
-        }.items()
-    }
-    if algorithm.seed:
-        arguments[algorithm.seed] = "SEED"
-    lines.append(f"    model = {estimator}(")
-    lines += [f"        {name}={value}," for name, value in arguments.items()]
-    lines.append("    )")
-    if training.task == "regression" and algorithm.scale_target:
-        lines += [
-            "    # It expects a target of about unit size.",
-            "    model = TransformedTargetRegressor(",
-            "        model, transformer=StandardScaler(), check_inverse=False",
-            "    )",
-        ]
-    if training.metric == "log-loss" and not algorithm.probabilities:
-        lines += [
-            "    # It gives no probabilities by itself.",
-            "    pipeline = make_pipeline(prepare, model)",
-            "    return CalibratedClassifierCV(pipeline, cv=3, ensemble=False)",
-        ]
-    else:
-        lines.append("    return make_pipeline(prepare, model)")
-    return "\n".join(lines)
-
-
-def _encoder(algorithm: AlgorithmSpec, count: int) -> list[str]:
-    if algorithm.encoding == "ordinal":
-        return [
-            "    categories = OrdinalEncoder(",
-            '        handle_unknown="use_encoded_value",',
-            "        unknown_value=-1,",
-            "        max_categories=255,",
-            "    )",
-        ]
-    most = min(_MOST_CATEGORIES, max(_FEWEST_CATEGORIES, _MOST_COLUMNS // count))
-    return [
-        "    # The rarer ones of many share a column; so do those not seen in training.",
-        "    categories = OneHotEncoder(",
-        '        handle_unknown="infrequent_if_exist",',
-        f"        max_categories={most},",
-        "        sparse_output=False,",
-        "    )",
-    ]
-
-
 def _docstring(training: Training, model: str, algorithm: AlgorithmSpec) -> str:
     package = next(iter(algorithm.estimators.values())).split(":")[0].split(".")[0]
     metric = METRICS[training.metric]
@@ -216,7 +135,8 @@ def _docstring(training: Training, model: str, algorithm: AlgorithmSpec) -> str:
         trains it on all rows, and predicts those of another file
 
 Or import it: `fit(path)` gives the model trained on all rows. Needs {needs}.
-Judged by {training.metric} ({metric.title}). The score is made of it {metric.score}.
+
+{textwrap.fill(f"It was judged by {metric.name}: {metric.title}. Score: {metric.score}.", _WIDTH)}
 """
 '''
 
@@ -300,20 +220,12 @@ def _from_import(module: str, names: Sequence[str]) -> str:
 
 def _constant(name: str, value: Setting | list[str]) -> str:
     if not isinstance(value, list):
-        return f"{name} = {_literal(value)}\n"
-    items = [_literal(each) for each in value]
+        return f"{name} = {literal(value)}\n"
+    items = [literal(each) for each in value]
     line = f"{name} = [{', '.join(items)}]"
     if len(line) <= _WIDTH:
         return line + "\n"
     return f"{name} = [\n" + "".join(f"    {item},\n" for item in items) + "]\n"
-
-
-def _literal(value: Setting) -> str:
-    """The value as Python writes it, with double quotes where that takes no escaping."""
-    text = repr(value)
-    if isinstance(value, str) and text[0] == "'" and "'" not in text[1:-1] and '"' not in text:
-        return f'"{text[1:-1]}"'
-    return text
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The algorithms that come with Bentham: scikit-learn's, and boosting where it is installed.
+"""The algorithms that come with Bentham: scikit-learn's.
 
 Declarations only: nothing here imports what it names. Defaults are mostly scikit-learn's own; what
 bounds the work (trees, iterations) is kept so that no trial on 20,000 rows takes minutes. The order
@@ -6,23 +6,23 @@ is that in which the defaults are tried when a study asks for fewer candidates t
 """
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from bentham.training.spaces import AlgorithmSpec, Choice, Parameter, Real, Whole
 from bentham.wire.training import Setting, Task
 
 # A parameter's space, and its default.
-_Varied = tuple[Parameter, Setting]
+Varied = tuple[Parameter, Setting]
 
 
-def _spec(
+def declared(
     name: str,
     title: str,
     estimators: Mapping[Task, str],
-    varied: Mapping[str, _Varied],
+    varied: Mapping[str, Varied],
     **more: Any,
 ) -> AlgorithmSpec:
+    """An algorithm, each parameter of it with its default."""
     return AlgorithmSpec(
         name=name,
         title=title,
@@ -33,7 +33,8 @@ def _spec(
     )
 
 
-def _both(module: str, classifier: str, regressor: str) -> dict[Task, str]:
+def both(module: str, classifier: str, regressor: str) -> dict[Task, str]:
+    """Two classes of one module, one for each task."""
     return {
         "classification": f"{module}:{classifier}",
         "regression": f"{module}:{regressor}",
@@ -48,26 +49,24 @@ def _regressor(path: str) -> dict[Task, str]:
     return {"regression": path}
 
 
-_FOREST: dict[str, _Varied] = {
+_FOREST: dict[str, Varied] = {
     "n_estimators": (Whole(50, 200, log=True), 100),
     "max_features": (Real(0.05, 1.0, log=True), 0.3),
     "min_samples_leaf": (Whole(1, 20, log=True), 1),
 }
 
 ZOO: tuple[AlgorithmSpec, ...] = (
-    _spec(
+    declared(
         "random-forest",
         "Random forest",
-        _both("sklearn.ensemble", "RandomForestClassifier", "RandomForestRegressor"),
+        both("sklearn.ensemble", "RandomForestClassifier", "RandomForestRegressor"),
         _FOREST,
         encoding="ordinal",
     ),
-    _spec(
+    declared(
         "gradient-boosting",
         "Gradient boosting on histograms",
-        _both(
-            "sklearn.ensemble", "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"
-        ),
+        both("sklearn.ensemble", "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         {
             "learning_rate": (Real(0.01, 0.5, log=True), 0.1),
             "max_leaf_nodes": (Whole(4, 63, log=True), 31),
@@ -77,7 +76,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         fixed={"max_iter": 100, "early_stopping": False},
         encoding="ordinal",
     ),
-    _spec(
+    declared(
         "logistic-regression",
         "Logistic regression",
         _classifier("sklearn.linear_model:LogisticRegression"),
@@ -89,19 +88,19 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         seed="",
         scaling=True,
     ),
-    _spec(
+    declared(
         "ridge",
         "Ridge regression, or classification by it",
-        _both("sklearn.linear_model", "RidgeClassifier", "Ridge"),
+        both("sklearn.linear_model", "RidgeClassifier", "Ridge"),
         {"alpha": (Real(0.001, 10000.0, log=True), 1.0)},
         seed="",
         scaling=True,
         probabilities=False,
     ),
-    _spec(
+    declared(
         "svm",
         "Support vector machine with a Gaussian kernel",
-        _both("sklearn.svm", "SVC", "SVR"),
+        both("sklearn.svm", "SVC", "SVR"),
         {
             "C": (Real(0.03, 300.0, log=True), 1.0),
             "gamma": (Choice(("scale", 0.001, 0.01, 0.1)), "scale"),
@@ -112,10 +111,10 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         scale_target=True,
         probabilities=False,
     ),
-    _spec(
+    declared(
         "nearest-neighbours",
         "Nearest neighbours",
-        _both("sklearn.neighbors", "KNeighborsClassifier", "KNeighborsRegressor"),
+        both("sklearn.neighbors", "KNeighborsClassifier", "KNeighborsRegressor"),
         {
             "n_neighbors": (Whole(1, 50, log=True), 5),
             "weights": (Choice(("uniform", "distance")), "uniform"),
@@ -124,17 +123,17 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         seed="",
         scaling=True,
     ),
-    _spec(
+    declared(
         "extra-trees",
         "Extremely randomised trees",
-        _both("sklearn.ensemble", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+        both("sklearn.ensemble", "ExtraTreesClassifier", "ExtraTreesRegressor"),
         _FOREST,
         encoding="ordinal",
     ),
-    _spec(
+    declared(
         "neural-network",
         "Neural network with one hidden layer",
-        _both("sklearn.neural_network", "MLPClassifier", "MLPRegressor"),
+        both("sklearn.neural_network", "MLPClassifier", "MLPRegressor"),
         {
             "hidden_layer_sizes": (Whole(16, 200, log=True), 100),
             "alpha": (Real(0.00001, 1.0, log=True), 0.0001),
@@ -144,7 +143,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         scaling=True,
         scale_target=True,
     ),
-    _spec(
+    declared(
         "gaussian-naive-bayes",
         "Gaussian naive Bayes",
         _classifier("sklearn.naive_bayes:GaussianNB"),
@@ -153,7 +152,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         seed="",
         scaling=True,
     ),
-    _spec(
+    declared(
         "elastic-net",
         "Elastic net",
         _regressor("sklearn.linear_model:ElasticNet"),
@@ -165,7 +164,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         scaling=True,
         scale_target=True,
     ),
-    _spec(
+    declared(
         "linear-discriminant",
         "Linear discriminant analysis",
         _classifier("sklearn.discriminant_analysis:LinearDiscriminantAnalysis"),
@@ -174,7 +173,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         seed="",
         scaling=True,
     ),
-    _spec(
+    declared(
         "lasso",
         "Lasso",
         _regressor("sklearn.linear_model:Lasso"),
@@ -183,7 +182,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         scaling=True,
         scale_target=True,
     ),
-    _spec(
+    declared(
         "quadratic-discriminant",
         "Quadratic discriminant analysis",
         _classifier("sklearn.discriminant_analysis:QuadraticDiscriminantAnalysis"),
@@ -191,7 +190,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         seed="",
         scaling=True,
     ),
-    _spec(
+    declared(
         "bayesian-ridge",
         "Bayesian ridge regression",
         _regressor("sklearn.linear_model:BayesianRidge"),
@@ -200,17 +199,17 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         scaling=True,
         scale_target=True,
     ),
-    _spec(
+    declared(
         "linear-svm",
         "Linear support vector machine",
-        _both("sklearn.svm", "LinearSVC", "LinearSVR"),
+        both("sklearn.svm", "LinearSVC", "LinearSVR"),
         {"C": (Real(0.001, 30.0, log=True), 1.0)},
         fixed={"max_iter": 1000},
         scaling=True,
         scale_target=True,
         probabilities=False,
     ),
-    _spec(
+    declared(
         "huber",
         "Huber's robust regression",
         _regressor("sklearn.linear_model:HuberRegressor"),
@@ -223,10 +222,10 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         scaling=True,
         scale_target=True,
     ),
-    _spec(
+    declared(
         "stochastic-gradient",
         "Linear model by stochastic gradient descent",
-        _both("sklearn.linear_model", "SGDClassifier", "SGDRegressor"),
+        both("sklearn.linear_model", "SGDClassifier", "SGDRegressor"),
         {
             "alpha": (Real(0.000001, 0.1, log=True), 0.0001),
             "penalty": (Choice(("l2", "elasticnet", "l1"), ordered=True), "l2"),
@@ -236,20 +235,20 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         scaling=True,
         scale_target=True,
     ),
-    _spec(
+    declared(
         "adaboost",
         "AdaBoost on small trees",
-        _both("sklearn.ensemble", "AdaBoostClassifier", "AdaBoostRegressor"),
+        both("sklearn.ensemble", "AdaBoostClassifier", "AdaBoostRegressor"),
         {
             "n_estimators": (Whole(25, 200, log=True), 50),
             "learning_rate": (Real(0.05, 2.0, log=True), 1.0),
         },
         encoding="ordinal",
     ),
-    _spec(
+    declared(
         "bagging",
         "Bagged decision trees",
-        _both("sklearn.ensemble", "BaggingClassifier", "BaggingRegressor"),
+        both("sklearn.ensemble", "BaggingClassifier", "BaggingRegressor"),
         {
             "n_estimators": (Whole(10, 50, log=True), 20),
             "max_samples": (Real(0.2, 1.0), 1.0),
@@ -257,10 +256,10 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         },
         encoding="ordinal",
     ),
-    _spec(
+    declared(
         "decision-tree",
         "Decision tree",
-        _both("sklearn.tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
+        both("sklearn.tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
         {
             "max_depth": (Whole(2, 32, log=True), 32),
             "min_samples_leaf": (Whole(1, 50, log=True), 1),
@@ -269,44 +268,3 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         encoding="ordinal",
     ),
 )
-
-BOOSTING: tuple[AlgorithmSpec, ...] = (
-    _spec(
-        "lightgbm",
-        "LightGBM",
-        _both("lightgbm", "LGBMClassifier", "LGBMRegressor"),
-        {
-            "learning_rate": (Real(0.01, 0.5, log=True), 0.1),
-            "num_leaves": (Whole(4, 63, log=True), 31),
-            "min_child_samples": (Whole(2, 100, log=True), 20),
-            "colsample_bytree": (Real(0.3, 1.0), 1.0),
-        },
-        fixed={
-            "n_estimators": 100,
-            "n_jobs": 1,
-            "deterministic": True,
-            "force_col_wise": True,
-            "verbose": -1,
-        },
-        encoding="ordinal",
-    ),
-    _spec(
-        "xgboost",
-        "XGBoost",
-        _both("xgboost", "XGBClassifier", "XGBRegressor"),
-        {
-            "learning_rate": (Real(0.01, 0.5, log=True), 0.3),
-            "max_depth": (Whole(2, 10), 6),
-            "subsample": (Real(0.4, 1.0), 1.0),
-            "reg_lambda": (Real(0.01, 100.0, log=True), 1.0),
-        },
-        fixed={"n_estimators": 100, "n_jobs": 1, "tree_method": "hist"},
-        encoding="ordinal",
-    ),
-)
-
-
-def installed() -> tuple[AlgorithmSpec, ...]:
-    """The zoo, and those of boosting whose package is there; it is looked for, not imported."""
-    there = tuple(spec for spec in BOOSTING if find_spec(spec.name) is not None)
-    return ZOO[:2] + there + ZOO[2:]

@@ -1,0 +1,120 @@
+"""The part of a script that builds the model: a pipeline, from preparation to estimator."""
+
+from collections.abc import Mapping, Sequence
+
+from bentham.training.spaces import AlgorithmSpec
+from bentham.wire.training import Setting, Training
+
+# One-hot columns in all, as near as can be: thousands of categories must not fill the memory.
+_MOST_COLUMNS, _FEWEST_CATEGORIES, _MOST_CATEGORIES = 2000, 4, 24
+# What the model is built of; the module that each comes from.
+BUILT_OF = {
+    "CalibratedClassifierCV": "sklearn.calibration",
+    "ColumnTransformer": "sklearn.compose",
+    "OneHotEncoder": "sklearn.preprocessing",
+    "OrdinalEncoder": "sklearn.preprocessing",
+    "SimpleImputer": "sklearn.impute",
+    "StandardScaler": "sklearn.preprocessing",
+    "TransformedTargetRegressor": "sklearn.compose",
+    "make_pipeline": "sklearn.pipeline",
+}
+
+
+def build_source(
+    training: Training,
+    algorithm: AlgorithmSpec,
+    configuration: Mapping[str, Setting],
+    estimator: str,
+    categories: Sequence[str],
+    numbers: Sequence[str],
+) -> str:
+    """The function `build` of a script; `estimator` is the name that the class has there."""
+    lines = [
+        "def build() -> Any:",
+        '    """The model, with all that prepares its inputs; not trained yet."""',
+    ]
+    steps = []
+    if numbers:
+        impute = 'SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)'
+        if algorithm.scaling:
+            lines += [
+                "    numbers = make_pipeline(",
+                f"        {impute},",
+                "        StandardScaler(),",
+                "    )",
+            ]
+        else:
+            lines.append(f"    numbers = {impute}")
+        steps.append('("numbers", numbers, NUMBERS)')
+    if categories:
+        lines += _encoder(algorithm, len(categories))
+        steps.append('("categories", categories, CATEGORIES)')
+    lines += [
+        "    prepare = ColumnTransformer(",
+        "        [",
+        *(f"            {step}," for step in steps),
+        "        ]",
+        "    )",
+    ]
+    arguments: dict[str, str] = {
+        name: literal(value)
+        for name, value in {
+            **configuration,
+            **algorithm.fixed,
+            **algorithm.fixed_for.get(training.task, {}),
+        }.items()
+    }
+    if algorithm.seed:
+        arguments[algorithm.seed] = "SEED"
+    if arguments:
+        lines.append(f"    model = {estimator}(")
+        lines += [f"        {name}={value}," for name, value in arguments.items()]
+        lines.append("    )")
+    else:
+        lines.append(f"    model = {estimator}()")
+    if training.task == "regression" and algorithm.scale_target:
+        lines += [
+            "    # It expects a target of about unit size.",
+            "    model = TransformedTargetRegressor(",
+            "        model,",
+            "        transformer=StandardScaler(),",
+            "        check_inverse=False,",
+            "    )",
+        ]
+    if training.metric == "log-loss" and not algorithm.probabilities:
+        lines += [
+            "    # It gives no probabilities by itself.",
+            "    pipeline = make_pipeline(prepare, model)",
+            "    return CalibratedClassifierCV(pipeline, cv=3, ensemble=False)",
+        ]
+    else:
+        lines.append("    return make_pipeline(prepare, model)")
+    return "\n".join(lines)
+
+
+def _encoder(algorithm: AlgorithmSpec, count: int) -> list[str]:
+    if algorithm.encoding == "ordinal":
+        return [
+            "    categories = OrdinalEncoder(",
+            '        handle_unknown="use_encoded_value",',
+            "        unknown_value=-1,",
+            "        max_categories=255,",
+            "    )",
+        ]
+    most = min(_MOST_CATEGORIES, max(_FEWEST_CATEGORIES, _MOST_COLUMNS // count))
+    return [
+        "    # The rarer ones of many share a column; so do those not seen in training.",
+        "    categories = OneHotEncoder(",
+        '        handle_unknown="infrequent_if_exist",',
+        f"        max_categories={most},",
+        "        sparse_output=False,",
+        "    )",
+    ]
+
+
+def literal(value: Setting) -> str:
+    """The value as Python writes it, with double quotes where that takes no escaping."""
+    text = repr(value)
+    if isinstance(value, str) and text[0] == "'" and "'" not in text[1:-1] and '"' not in text:
+        return f'"{text[1:-1]}"'
+    return text
