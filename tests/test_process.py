@@ -301,6 +301,9 @@ def test_anybody_may_run_a_worker(before: Sequence[str]) -> None:
         assert first == second == fifth == repr(GOOD)
         assert "ran more than 20 processes" in third
         assert not marked(marker)
+        if subprocess.run([*before, "unshare", "--user", "true"], check=False).returncode == 0:
+            logs = [path.read_text() for path in (folder / "worker" / "logs").iterdir()]
+            assert [log for log in logs if "'processes': 2, 'pid': 2" in log]
     finally:
         shutil.rmtree(folder)
 

@@ -170,6 +170,10 @@ def _say(pipe: int, message: dict[str, Any]) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """The last line of a traceback."""
-    text = "".join(traceback.format_exception_only(error)).strip()
-    return text[:LONGEST_REASON]
+    """What the last line of a traceback says, without the module that an error is of."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text}"[:LONGEST_REASON] if text else name
