@@ -48,6 +48,12 @@ class CatalogPlan:
         spec = self.algorithms.get(lease.algorithm)
         if spec is None:
             return Declined(f"the algorithm {lease.algorithm!r} is not installed here")
+        try:
+            spec.check(lease.configuration)
+        except InvalidInput as error:  # another version of it is installed here
+            return Declined(
+                f"the model {lease.model!r} does not fit what is installed here: {error}"
+            )
         if spec.needs_data and lease.training is None:
             reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"
             return Broken(reason, final=True)

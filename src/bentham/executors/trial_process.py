@@ -12,6 +12,7 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import traceback
 from contextlib import suppress
 from importlib import import_module
@@ -80,6 +81,7 @@ def _become(order: Order, limits: Limits, pipes: Pipes, keeper: int, new_session
         os.chdir(order["work"])
         os.environ.clear()
         os.environ.update(order["environment"])
+        tempfile.tempdir = None  # it may have been looked up before
         command = order.get("command")
         _limit(limits, address_space=0 if command else own_size() + limits.memory)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):

@@ -35,6 +35,9 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     channel = _take_channel()
     containment = contained(given.hold)
+    if containment.hold != given.hold:
+        print(f"trials are held by their {containment.hold}: see bentham.executors.containment",
+              file=sys.stderr)  # fmt: skip
     for name in given.preload:
         _preload(name)
     gc.freeze()  # so that children do not copy what they only read
