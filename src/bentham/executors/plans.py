@@ -36,7 +36,7 @@ class CatalogPlan:
     def __init__(self, file: Path | None = None):
         self._file = None if file is None else file.absolute()
         catalog = load_catalog(self._file)
-        self._algorithms, self.problems = catalog.algorithms, catalog.problems
+        self.algorithms, self.problems = catalog.algorithms, catalog.problems
 
     def __call__(self, lease: Lease, data: str) -> Call | Command | Declined | Broken:
         """The function or command of a trial; Declined when another worker may have it."""
@@ -45,9 +45,15 @@ class CatalogPlan:
                 f"the model {lease.model!r} is only a name, of no algorithm; a worker with a "
                 "--table can replay it"
             )
-        spec = self._algorithms.get(lease.algorithm)
+        spec = self.algorithms.get(lease.algorithm)
         if spec is None:
             return Declined(f"the algorithm {lease.algorithm!r} is not installed here")
+        try:
+            spec.check(lease.configuration)
+        except InvalidInput as error:  # another version of it is installed here
+            return Declined(
+                f"the model {lease.model!r} does not fit what is installed here: {error}"
+            )
         if spec.needs_data and lease.training is None:
             reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"
             return Broken(reason, final=True)
