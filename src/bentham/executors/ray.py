@@ -64,6 +64,7 @@ class RayExecutor:
         self._lock = threading.Lock()
         self._slots: dict[str, Slot] = {}
         self._ending: list[Slot] = []  # no devices any more, but their threads may still use Ray
+        self._told: set[str] = set()
         self._tries: dict[str, tuple[int, float]] = {}  # how often in vain, and when again
         self._closing = threading.Event()
         self._follower = threading.Thread(target=self._follow, daemon=True, name="nodes of Ray")
@@ -123,6 +124,8 @@ class RayExecutor:
         for name, slot in list(self._slots.items()):
             if name not in found and not slot.over:
                 slot.lose(f"the {slot.node} died")
+            for problem in slot.problems:
+                self._tell(f"on the {slot.node} algorithms are left out: {problem}")
             if slot.over:
                 self._let_go(name, slot)
         for name, node in found.items():
@@ -139,9 +142,15 @@ class RayExecutor:
             del self._slots[name]
             self._ending = [each for each in [*self._ending, slot] if each.alive()]
         times = self._tries.get(name, (0, 0.0))[0] + 1 if slot.failure else 0
-        if times == 1:
-            self._warn(f"the slot {name} cannot be used: {slot.failure}")
+        if slot.failure:
+            self._tell(f"the {slot.node} cannot be used: {slot.failure}")
         self._tries[name] = (times, time.monotonic() + min(LONGEST_PAUSE, 2.0**times))
+
+    def _tell(self, text: str) -> None:
+        """Warn, once for all slots of a node."""
+        if text not in self._told:
+            self._told.add(text)
+            self._warn(text)
 
     def _placed(self, node: Node) -> Callable[[], Any]:
         """What makes the actor that holds a slot of a node."""

@@ -1,4 +1,4 @@
-"""The data of trials in Ray's object store: fetched once, whatever the number of nodes and slots."""
+"""The data of trials in Ray's object store: fetched once for all nodes and slots."""
 
 import hashlib
 import threading

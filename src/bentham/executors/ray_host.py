@@ -37,6 +37,18 @@ class Setup:
     beside: str | None = None
 
 
+def make_setup(
+    folder: Path, limits: Limits, environment: Mapping[str, str], algorithms: Path | None
+) -> Setup:
+    """What nodes are told, from what is here; a file of commands that is wrong is refused."""
+    if algorithms is None:
+        return Setup(str(folder.absolute()), limits, environment)
+    CatalogPlan(algorithms)
+    file = algorithms.absolute()
+    text = file.read_text(encoding="utf-8")
+    return Setup(str(folder.absolute()), limits, environment, text, str(file.parent))
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """How a trial stands; its log comes with its end."""

@@ -147,9 +147,6 @@ class Slot:
         except (BenthamError, OSError) as error:
             trial.finish(Broken(readable(f"its data could not be had: {error}")))
             return
-        if trial.unwanted:
-            trial.finish(Broken("killed"))
-            return
         answer = actor.begin.remote(lease.model_dump_json(), [content])
         kill_by: float | None = None
         while trial.poll() is None:
