@@ -30,11 +30,13 @@ class CatalogPlan:
     """Finds a lease's algorithm in the catalogue; `file` is the operator's file of commands.
 
     A trial runs in an empty folder. So a word of a command that is the name of a file beside the
-    catalogue, as train.py in "python train.py", stands for that file.
+    catalogue, as train.py in "python train.py", stands for that file; `beside` is the folder to
+    look in where the catalogue is a copy.
     """
 
-    def __init__(self, file: Path | None = None):
+    def __init__(self, file: Path | None = None, beside: Path | None = None):
         self._file = None if file is None else file.absolute()
+        self._beside = self._file.parent if beside is None and self._file else beside
         catalog = load_catalog(self._file)
         self.algorithms, self.problems = catalog.algorithms, catalog.problems
 
@@ -77,9 +79,9 @@ class CatalogPlan:
         return Call("bentham.executors.plans:train_job", job.model_dump(mode="json"))
 
     def _found(self, word: str) -> str:
-        if self._file is None or "/" in word or word.startswith("."):
+        if self._beside is None or "/" in word or word.startswith("."):
             return word
-        beside = self._file.parent / word
+        beside = self._beside / word
         return str(beside) if beside.is_file() else word
 
 

@@ -204,7 +204,7 @@ class ProcessTrial:
                     lease.training, lambda: executor.fetch(lease), data, lambda: self.unwanted
                 )
             except (BenthamError, OSError) as error:
-                self._ended = Broken(_readable(f"its data could not be had: {error}"))
+                self._ended = Broken(readable(f"its data could not be had: {error}"))
                 return None
         with self._lock:
             if self.unwanted:
@@ -243,13 +243,13 @@ class ProcessTrial:
             ended = self._ended
             if self.unwanted and not isinstance(ended, Scored):
                 ended = Broken("killed")
-            self._outcome = ended or Broken(_readable(reason))
+            self._outcome = ended or Broken(readable(reason))
 
 
 def _outcome(ended: dict[str, Any]) -> Outcome:
     """What a warden says came of a trial; the figures in it are the trial's own, and may be odd."""
     if "reason" in ended:
-        return Broken(_readable(ended["reason"]), bool(ended["final"]))
+        return Broken(readable(ended["reason"]), bool(ended["final"]))
     try:
         score = float(ended["score"])
         metrics = {str(name): float(value) for name, value in ended["metrics"].items()}
@@ -261,7 +261,7 @@ def _outcome(ended: dict[str, Any]) -> Outcome:
     return Scored(score, metrics, scores)
 
 
-def _readable(reason: str) -> str:
+def readable(reason: str) -> str:
     """One line, of a length that a person reads."""
     text = " ".join(reason.split())
     printable = "".join(sign if sign.isprintable() else "?" for sign in text)
