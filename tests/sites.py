@@ -48,10 +48,10 @@ class Process(NamedTuple):
 
 
 class Site:
-    """A folder with a server in it, started with further options, and workers beside it."""
+    """A folder with a server in it, and workers beside it."""
 
     def __init__(self, folder: Path, *options: object):
-        self.folder, self.options = folder, options
+        self.folder, self._options = folder, options
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
@@ -62,14 +62,30 @@ class Site:
 
     def serve(self) -> Process:
         """Start the server, on the data that is there."""
-        return self._start(
-            "serve", "--port", self.port, "--data", self.folder / "bentham-data", *self.options
-        )
+        data = self.folder / "bentham-data"
+        return self._start("serve", "--port", self.port, "--data", data, *self._options)
 
     def worker(self, *options: object) -> Process:
         """Start a worker."""
         fixed = ["--server", self.address, "--table", self.table, "--scale", 1.0]
         return self._start("worker", *fixed, "--token-file", self.folder / "device.token", *options)
+
+    def trainer(self, *options: object) -> Process:
+        """Start a worker that trains."""
+        with self.client() as admin:
+            secret = admin.issue_token("device").secret
+        token = self.folder / f"trainer{len(self.processes)}.token"
+        token.touch(0o600)
+        token.write_text(secret)
+        fixed = ["--server", self.address, "--token-file", token]
+        return self._start("worker", *fixed, "--folder", self.folder / "worker", *options)
+
+    def tenant(self, name: str) -> Client:
+        """A new tenant's client."""
+        with self.client() as admin:
+            admin.create_tenant(name)
+            secret = admin.issue_token("tenant", name).secret
+        return Client(self.address, secret, patience=PATIENCE)
 
     def client(self, token: str = "bentham-data/admin.token") -> Client:
         """A client that waits until the server is there."""

@@ -168,6 +168,15 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
         (["status", "--server", "nowhere"], "as in http://127.0.0.1:8642"),
         (["worker", "--table", "oboe:8", "--name", "-x"], "--name is '-x'"),
         (["worker", "--table", "nope"], "nope"),
+        (["worker", "--executor", "replay"], "name a table with --table"),
+        (["worker", "--executor", "process", "--table", "oboe:8"], "leave them out"),
+        (["worker", "--scale", "2"], "are for --executor replay"),
+        (["worker", "--memory", "lots"], "write a size as 512M or 2G"),
+        (["worker", "--memory", "1M"], "give at least 16 MiB"),
+        (["worker", "--time-limit", "0"], "give a number above zero"),
+        (["worker", "--algorithms", "none.toml"], "none.toml: cannot be read"),
+        (["worker", "--pass-environment", "NOT_SET_AT_ALL"], "which is not set"),
+        (["worker", "--folder", "/dev/null/x"], "name another folder with --folder"),
     ],
 )  # fmt: skip
 def test_what_is_refused(

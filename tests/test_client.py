@@ -9,12 +9,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from canned import TRIAL
 from clients import DEVICE, TENANT, TOKEN, Time, answering, connected, mocked, problem
 from servers import PROBLEM, Scripted, reply, scripted
 
 import bentham
 from bentham.client import Client
 from bentham.errors import (
+    NotFound,
     Refused,
     ServiceError,
     Unavailable,
@@ -219,6 +221,58 @@ def test_history_goes_as_csv(tmp_path: Path) -> None:
     assert seen[0].headers["Content-Type"].startswith("text/csv")
     assert seen[0].content == path.read_bytes()
     assert client.export_history() == "a,b\n"
+
+
+def test_what_is_told_of_trials() -> None:
+    seen: list[httpx2.Request] = []
+    renewal = {"trial": "t_1", "lease_seconds": 30.0, "heartbeat_seconds": 10.0}
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request)
+        if request.method == "PUT":
+            return httpx2.Response(204)
+        answer = renewal if request.url.path.endswith("heartbeat") else TRIAL
+        return httpx2.Response(200, content=json.dumps(answer))
+
+    client = mocked(handler)
+    client.heartbeat("t_1", 3)
+    client.heartbeat("t_1", 3, progress=0.0, scores=(0.5, 0.75))
+    client.complete("t_1", 3, 0.5)
+    client.complete("t_1", 3, 0.5, metrics={"f1": 0.25}, scores=[0.5])
+    client.send_log("t_1", 3, b"epoch 1\n\xff", timeout=2.0)
+    assert [json.loads(request.content) for request in seen[:4]] == [
+        {"fence": 3},  # as an older server knows it
+        {"fence": 3, "progress": 0.0, "scores": [0.5, 0.75]},
+        {"fence": 3, "score": 0.5},
+        {"fence": 3, "score": 0.5, "metrics": {"f1": 0.25}, "scores": [0.5]},
+    ]
+    log = seen[4]
+    assert (log.method, log.url.path, log.url.query) == ("PUT", "/v1/trials/t_1/log", b"fence=3")
+    assert log.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert log.content == b"epoch 1\n\xff"
+    assert log.extensions["timeout"]["read"] == 2.0
+
+
+def test_data_comes_in_pieces() -> None:
+    body = bytes(range(256)) * 4000
+    with scripted(reply(200, body, kind="text/csv")) as server:
+        with Client(server.address, TOKEN) as client:
+            pieces = list(client.trial_data("t_1"))
+        assert b"".join(pieces) == body
+        assert len(pieces) > 1
+        assert server.asked[0].startswith("GET /v1/trials/t_1/data ")
+
+
+def test_data_that_is_cut_off_or_refused_is_an_error() -> None:
+    whole = reply(200, b"a,b\n" * 1000, kind="text/csv")
+    with (
+        scripted(whole[:-7], reply(404, PROBLEM)) as server,
+        Client(server.address, TOKEN, patience=0.0) as client,
+    ):
+        with pytest.raises(Unavailable, match="broke the connection off"):
+            list(client.trial_data("t_1"))
+        with pytest.raises(NotFound):
+            list(client.trial_data("t_1"))
 
 
 # -- import -------------------------------------------------------------------------------------

@@ -260,11 +260,18 @@ class TimedTrial:
 class World:
     """A worker, its server and the time between them."""
 
-    def __init__(self, *models: str, devices: int = 1, exit_when_idle: float | None = None):
+    def __init__(
+        self,
+        *models: str,
+        devices: int = 1,
+        exit_when_idle: float | None = None,
+        slots: list[str] | None = None,
+    ):
         self.time = Time()
         self.server = Server(self.time)
         self.server.models = list(models)
         self.executor = Timed(self.time)
+        self.executor.slot_names = slots
         self.calls = Inline()
         self.out = io.StringIO()
         executor: Executor = self.executor
@@ -282,7 +289,8 @@ class World:
             self.steps += 1
             if not self.worker.step():
                 return False
-            wake = min(device.wake for device in self.worker.devices)
+            wakes = [device.wake for device in self.worker.devices]
+            wake = min(wakes, default=self.time.now + 1.0)
             if min(wake, self.time.now + 1.0) > until:
                 self.time.now = until
                 return True

@@ -24,13 +24,15 @@ PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE | re.ASCII)
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 DEFAULT_FOLDER = Path("bentham-worker")
-TRAINING, REPLAY = "Training", "Replay"
+EXAMPLE_SLOT = "0123abcd-999"  # of a node of Ray: as long as they get
+TRAINING, RAY, REPLAY = "Training", "Ray", "Replay"
 
 
 class ExecutorName(StrEnum):
     """How trials are run."""
 
     PROCESS = "process"
+    RAY = "ray"
     REPLAY = "replay"
 
 
@@ -39,20 +41,23 @@ def worker(
         ExecutorName | None,
         typer.Option(
             metavar="NAME",
-            help="process trains, each trial in a process of its own; replay takes scores from a "
-            "table, for trying out. [dim]\\[default: replay with a --table, else process][/]",
+            help="process trains, each trial in a process of its own; ray does so on the nodes of "
+            "a Ray cluster; replay takes scores from a table, for trying out. "
+            "[dim]\\[default: replay with a --table, else process][/]",
             show_default=False,
         ),
     ] = None,
     devices: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             max=MOST_DEVICES,
             metavar="N",
-            help="How many devices there are: so many trials run at a time, each on one core.",
+            help="How many devices there are: so many trials run at a time, each on one core. "
+            "[dim]\\[default: 1; of a Ray cluster, all that are free][/]",
+            show_default=False,
         ),
-    ] = 1,
+    ] = None,
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="What they are: cpu, a type of GPU.")
     ] = "cpu",
@@ -60,7 +65,8 @@ def worker(
         str | None,
         typer.Option(
             metavar="PREFIX",
-            help="Devices are called PREFIX-0, PREFIX-1, ...; no two workers may share it. "
+            help="Devices are called PREFIX-0, PREFIX-1, ...; no two workers may share it. Those "
+            "of a Ray cluster are called PREFIX-NODE-0 and so on. "
             "[dim]\\[default: this machine's name and some letters][/]",
             show_default=False,
         ),
@@ -107,7 +113,8 @@ def worker(
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="Where data and the logs of trials are kept; workers may share it.",
+            help="Where data and the logs of trials are kept; workers may share it. Of a Ray "
+            "cluster each node has such a folder, by the same path.",
             rich_help_panel=TRAINING,
         ),
     ] = DEFAULT_FOLDER,
@@ -119,6 +126,16 @@ def worker(
             "Else they see PATH, the language and little more.",
             show_default=False,
             rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The Ray cluster: HOST:PORT of its head, auto for the one that this machine is "
+            "part of, or local to start one here. [dim]\\[default: auto][/]",
+            show_default=False,
+            rich_help_panel=RAY,
         ),
     ] = None,
     table: Annotated[
@@ -149,17 +166,22 @@ def worker(
     A trial trains a model on a study's data, in a process of its own with limits; beyond one it
     is ended, with all that it started, and fails with the reason. When the server is away the
     worker waits, and reports when it is back. A signal (Ctrl-C, SIGTERM) ends it after the trials
-    that run; a second one gives them back to the server. For example:
+    that run; a second one gives them back to the server. On a Ray cluster each free CPU is a
+    device; it comes and goes with its node. For example:
 
     [bold]bentham worker --devices 4 --memory 2G --token-file device.token[/]
+    [bold]bentham worker --executor ray --address auto --token-file device.token[/]
     [bold]bentham worker --table oboe:8 --scale 0.01 --devices 4 --token-file device.token[/]
     """
-    names = device_names(name, devices)
     chosen = executor or (ExecutorName.PROCESS if table is None else ExecutorName.REPLAY)
     if chosen is ExecutorName.REPLAY and table is None:
         raise InvalidInput("there is nothing to replay; name a table with --table")
-    if chosen is ExecutorName.PROCESS and (table is not None or scale):
+    if chosen is not ExecutorName.REPLAY and (table is not None or scale):
         raise InvalidInput("--table and --scale are for --executor replay; leave them out")
+    if chosen is not ExecutorName.RAY and address is not None:
+        raise InvalidInput("--address is that of a Ray cluster; add --executor ray")
+    prefix = device_prefix(name)
+    names = [] if chosen is ExecutorName.RAY else device_names(prefix, devices or 1)
     # Here, so that other commands start without HTTP.
     from bentham.executors import Limits, ReplayExecutor
     from bentham.tables import load_table
@@ -173,15 +195,24 @@ def worker(
         runner: Executor
         if table is not None:
             runner = ReplayExecutor(load_table(table), scale)
+        elif chosen is ExecutorName.RAY:
+            from bentham.executors.ray import RayExecutor
+            from bentham.executors.ray_host import make_setup
+
+            checked_name(f"{prefix}-{EXAMPLE_SLOT}")
+            setup = make_setup(folder, limits, passed, algorithms)
+            runner = RayExecutor(
+                setup,
+                lambda lease: client.trial_data(lease.trial),
+                address=address or "auto",
+                prefix=prefix,
+                most=devices,
+                warn=lambda text: log.warning("trouble with Ray", reason=text),
+            )
         else:
             runner = training_executor(client, log, limits, folder, algorithms, passed)
-        log.info(
-            "worker started",
-            server=client.server,
-            executor=chosen.value,
-            devices=len(names),
-            first=names[0],
-        )
+        which = {"devices": len(names), "first": names[0]} if names else {"prefix": prefix}
+        log.info("worker started", server=client.server, executor=chosen.value, **which)
         Worker(client, runner, names, log, kind=kind, exit_when_idle=exit_when_idle).run()
         log.info("worker ended")
 
@@ -231,16 +262,26 @@ def variables(names: list[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in names}
 
 
-def device_names(prefix: str | None, count: int) -> list[str]:
-    """So many names; without a prefix they are this machine's, and like no other worker's."""
+def device_prefix(prefix: str | None) -> str:
+    """What the names of all devices begin with: if nothing is asked for, like no other worker's."""
     if prefix is None:
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname().partition(".")[0]).strip("-")
-        prefix = f"{host[:40] or 'worker'}-{secrets.token_hex(2)}"
-    elif not PREFIX.fullmatch(prefix):
+        return f"{host[:40] or 'worker'}-{secrets.token_hex(2)}"
+    if not PREFIX.fullmatch(prefix):
         raise InvalidInput(
             f"--name is {prefix!r}; begin with a letter or digit, go on with those or '.', '_', '-'"
         )
-    names = [f"{prefix}-{place}" for place in range(count)]
-    if len(names[-1]) > LONGEST_NAME:
-        raise InvalidInput(f"--name makes {names[-1]!r}, longer than {LONGEST_NAME} characters")
-    return names
+    return prefix
+
+
+def device_names(prefix: str | None, count: int) -> list[str]:
+    """So many names; without a prefix they are this machine's, and like no other worker's."""
+    begin = device_prefix(prefix)
+    return [checked_name(f"{begin}-{place}") for place in range(count)]
+
+
+def checked_name(name: str) -> str:
+    """A device's name, unless it is too long."""
+    if len(name) > LONGEST_NAME:
+        raise InvalidInput(f"--name makes {name!r}, longer than {LONGEST_NAME} characters")
+    return name

@@ -68,15 +68,17 @@ class Containment:
 def contained(most: Hold = "namespace") -> Containment:
     """The best hold that is allowed here, at most as asked. To be called before any threads.
 
+    Where the kernel then ends all trials, this process dies with its parent.
     For a user namespace the caller goes on as a child of this process, which waits for it.
     """
     if not LINUX:
         return Containment("group")
     if most == "namespace":
         if _can(lambda: None):
-            adopt_orphans()
+            die_with_parent()
             return Containment("namespace")
         if _can(_enter_user_namespace):
+            die_with_parent()
             _enter_user_namespace()
             unshare(CLONE_NEWPID)
             child = os.fork()
@@ -84,6 +86,7 @@ def contained(most: Hold = "namespace") -> Containment:
                 _stand_for(child)
             die_with_parent()
             return Containment("namespace")
+    # This one must live to clear up after its parent: it hears of the end by the pipe.
     adopt_orphans()
     return Containment("descendants")
 

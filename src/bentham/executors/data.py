@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -19,6 +20,7 @@ from bentham.wire import Training
 
 HASH = re.compile(r"[0-9a-f]{64}")
 CHUNK = 2**20
+STALE_SECONDS = 86400.0
 
 
 class DataCache:
@@ -89,10 +91,11 @@ class DataCache:
             except OSError:
                 continue
         total = sum(size for _, size, _ in found)
-        for _, size, path in sorted(found):
-            if total <= self._largest:
-                return
-            if path != keep and HASH.fullmatch(path.name):
+        for modified, size, path in sorted(found):
+            part = path.suffix == ".part"
+            # A part that nobody has added to for long is of a worker that was killed.
+            stale = part and modified < time.time() - STALE_SECONDS
+            if stale or (total > self._largest and not part and path != keep):
                 path.unlink(missing_ok=True)
                 total -= size
 

@@ -31,8 +31,7 @@ def die_with_parent() -> None:
 
 def adopt_orphans() -> None:
     """Become the parent of descendants whose own parents end."""
-    if LINUX:
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def gain_nothing() -> None:

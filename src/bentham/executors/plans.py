@@ -30,13 +30,15 @@ class CatalogPlan:
     """Finds a lease's algorithm in the catalogue; `file` is the operator's file of commands.
 
     A trial runs in an empty folder. So a word of a command that is the name of a file beside the
-    catalogue, as train.py in "python train.py", stands for that file.
+    catalogue, as train.py in "python train.py", stands for that file; `beside` is the folder to
+    look in where the catalogue is a copy.
     """
 
-    def __init__(self, file: Path | None = None):
+    def __init__(self, file: Path | None = None, beside: Path | None = None):
         self._file = None if file is None else file.absolute()
+        self._beside = self._file.parent if beside is None and self._file else beside
         catalog = load_catalog(self._file)
-        self._algorithms, self.problems = catalog.algorithms, catalog.problems
+        self.algorithms, self.problems = catalog.algorithms, catalog.problems
 
     def __call__(self, lease: Lease, data: str) -> Call | Command | Declined | Broken:
         """The function or command of a trial; Declined when another worker may have it."""
@@ -45,9 +47,15 @@ class CatalogPlan:
                 f"the model {lease.model!r} is only a name, of no algorithm; a worker with a "
                 "--table can replay it"
             )
-        spec = self._algorithms.get(lease.algorithm)
+        spec = self.algorithms.get(lease.algorithm)
         if spec is None:
             return Declined(f"the algorithm {lease.algorithm!r} is not installed here")
+        try:
+            spec.check(lease.configuration)
+        except InvalidInput as error:  # another version of it is installed here
+            return Declined(
+                f"the model {lease.model!r} does not fit what is installed here: {error}"
+            )
         if spec.needs_data and lease.training is None:
             reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"
             return Broken(reason, final=True)
@@ -71,9 +79,9 @@ class CatalogPlan:
         return Call("bentham.executors.plans:train_job", job.model_dump(mode="json"))
 
     def _found(self, word: str) -> str:
-        if self._file is None or "/" in word or word.startswith("."):
+        if self._beside is None or "/" in word or word.startswith("."):
             return word
-        beside = self._file.parent / word
+        beside = self._beside / word
         return str(beside) if beside.is_file() else word
 
 

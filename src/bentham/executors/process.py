@@ -35,6 +35,7 @@ from bentham.wire import Lease
 LARGEST_DATA = 20 * 2**30  # of all data that is kept, in bytes
 LONGEST_REASON = 600
 PATIENCE_SECONDS = 10.0  # with a warden that does not end a trial
+WAKE_SECONDS = 120.0  # for a warden to import what it needs
 # What a trial sees of the worker's environment: never its token, or other secrets.
 PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH",
           "CUDA_VISIBLE_DEVICES")  # fmt: skip
@@ -43,7 +44,10 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
      "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "ARROW_IO_THREADS",
      "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"), "1"
-) | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # fmt: skip  # others take address space in advance
+) | {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others take address space in advance
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,28 +158,25 @@ class ProcessTrial:
         self._progress = Progress()
         self._log: Path | None = None
         self._work: Path | None = None
-        self._killed_at: float | None = None
+        self._deadline: float | None = None  # for the warden to have ended it
         self.unwanted = False
 
     # -- for the worker -------------------------------------------------------------------------
 
     def poll(self) -> Outcome | None:
         """What came of it, once nothing of it is left."""
-        if (
-            self._outcome is None
-            and self._killed_at is not None
-            and time.monotonic() > self._killed_at + PATIENCE_SECONDS
-        ):
-            self._killed_at = None
-            self._tender.kill_warden()
-        return self._outcome
+        outcome, deadline = self._outcome, self._deadline
+        if outcome is None and deadline is not None and time.monotonic() > deadline:
+            self._deadline = None
+            self._tender.kill_warden()  # it hangs, for whatever reason
+        return outcome
 
     def kill(self) -> None:
         """End it now, with all that it started."""
         with self._lock:  # so that this cannot hit the next trial of the warden
             if self._outcome is None and not self.unwanted:
                 self.unwanted = True
-                self._killed_at = time.monotonic()
+                self._deadline = time.monotonic() + PATIENCE_SECONDS
                 self._tender.kill_trial()
 
     def progress(self) -> Progress:
@@ -203,10 +204,12 @@ class ProcessTrial:
                     lease.training, lambda: executor.fetch(lease), data, lambda: self.unwanted
                 )
             except (BenthamError, OSError) as error:
-                self._ended = Broken(_readable(f"its data could not be had: {error}"))
+                self._ended = Broken(readable(f"its data could not be had: {error}"))
                 return None
-        if self.unwanted:
-            return None
+        with self._lock:
+            if self.unwanted:
+                return None
+            self._deadline = time.monotonic() + executor.limits.wall_seconds + WAKE_SECONDS
         self._log = executor.folders.log(lease.trial)
         own = {"HOME": str(self._work), "TMPDIR": str(self._work)}
         order: Order = {
@@ -240,13 +243,13 @@ class ProcessTrial:
             ended = self._ended
             if self.unwanted and not isinstance(ended, Scored):
                 ended = Broken("killed")
-            self._outcome = ended or Broken(_readable(reason))
+            self._outcome = ended or Broken(readable(reason))
 
 
 def _outcome(ended: dict[str, Any]) -> Outcome:
     """What a warden says came of a trial; the figures in it are the trial's own, and may be odd."""
     if "reason" in ended:
-        return Broken(_readable(ended["reason"]), bool(ended["final"]))
+        return Broken(readable(ended["reason"]), bool(ended["final"]))
     try:
         score = float(ended["score"])
         metrics = {str(name): float(value) for name, value in ended["metrics"].items()}
@@ -258,7 +261,7 @@ def _outcome(ended: dict[str, Any]) -> Outcome:
     return Scored(score, metrics, scores)
 
 
-def _readable(reason: str) -> str:
+def readable(reason: str) -> str:
     """One line, of a length that a person reads."""
     text = " ".join(reason.split())
     printable = "".join(sign if sign.isprintable() else "?" for sign in text)

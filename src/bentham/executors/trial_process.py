@@ -12,6 +12,7 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import traceback
 from contextlib import suppress
 from importlib import import_module
@@ -80,6 +81,7 @@ def _become(order: Order, limits: Limits, pipes: Pipes, keeper: int, new_session
         os.chdir(order["work"])
         os.environ.clear()
         os.environ.update(order["environment"])
+        tempfile.tempdir = None  # it may have been looked up before
         command = order.get("command")
         _limit(limits, address_space=0 if command else own_size() + limits.memory)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
@@ -170,6 +172,10 @@ def _say(pipe: int, message: dict[str, Any]) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """The last line of a traceback."""
-    text = "".join(traceback.format_exception_only(error)).strip()
-    return text[:LONGEST_REASON]
+    """What the last line of a traceback says, without the module that an error is of."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text}"[:LONGEST_REASON] if text else name

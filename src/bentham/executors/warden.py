@@ -16,12 +16,12 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import get_args
+from typing import Any, get_args
 
-from bentham.executors.channel import Channel
-from bentham.executors.containment import Hold, contained
-from bentham.executors.linux import die_with_parent
+from bentham.executors.channel import Channel, Order
+from bentham.executors.containment import Containment, Hold, contained
 from bentham.executors.watch import Watch
 
 
@@ -31,23 +31,29 @@ def main() -> None:
     parser.add_argument("--hold", choices=get_args(Hold), default="namespace")
     parser.add_argument("--preload", action="append", default=[], metavar="MODULE")
     given = parser.parse_args()
-    die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM):  # these are for the worker, which tells us
         signal.signal(number, signal.SIG_IGN)
     channel = _take_channel()
     containment = contained(given.hold)
+    if containment.hold != given.hold:
+        print(f"trials are held by their {containment.hold}: see bentham.executors.containment",
+              file=sys.stderr)  # fmt: skip
     for name in given.preload:
         _preload(name)
     gc.freeze()  # so that children do not copy what they only read
-    try:
+    with suppress(BrokenPipeError):  # then the executor is gone
         channel.send({"ready": containment.hold})
         while (orders := channel.receive()) is not None:
             for order in orders:
                 if "kill" not in order:  # that was for a trial that has ended
-                    ended = Watch(order, containment, channel).run()
-                    channel.send({"ended": ended})
-    except OSError:  # the executor is gone
-        pass
+                    channel.send({"ended": _run(order, containment, channel)})
+
+
+def _run(order: Order, containment: Containment, channel: Channel) -> dict[str, Any]:
+    try:
+        return Watch(order, containment, channel).run()
+    except OSError as error:  # as a full disk, or no process to be had: a later try may fare better
+        return {"reason": f"could not be run: {error}", "final": False}
 
 
 def _preload(name: str) -> None:

@@ -66,14 +66,19 @@ def build_source(
     }
     if algorithm.seed:
         arguments[algorithm.seed] = "SEED"
-    lines.append(f"    model = {estimator}(")
-    lines += [f"        {name}={value}," for name, value in arguments.items()]
-    lines.append("    )")
+    if arguments:
+        lines.append(f"    model = {estimator}(")
+        lines += [f"        {name}={value}," for name, value in arguments.items()]
+        lines.append("    )")
+    else:
+        lines.append(f"    model = {estimator}()")
     if training.task == "regression" and algorithm.scale_target:
         lines += [
             "    # It expects a target of about unit size.",
             "    model = TransformedTargetRegressor(",
-            "        model, transformer=StandardScaler(), check_inverse=False",
+            "        model,",
+            "        transformer=StandardScaler(),",
+            "        check_inverse=False,",
             "    )",
         ]
     if training.metric == "log-loss" and not algorithm.probabilities:

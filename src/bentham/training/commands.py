@@ -114,7 +114,8 @@ def _read(name: str, said: Mapping[str, Any], place: str) -> AlgorithmSpec:
 
 def _words(command: object, place: str) -> tuple[str, ...]:
     try:
-        words = tuple(shlex.split(_string(command, f"{place}.command")))
+        text = " ".join(command.splitlines()) if isinstance(command, str) else command
+        words = tuple(shlex.split(_string(text, f"{place}.command")))
     except ValueError as error:
         if isinstance(error, InvalidInput):
             raise

@@ -7,6 +7,7 @@ scikit-learn: the sources are read as text.
 
 import ast
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -31,10 +32,7 @@ def script(
     study: str = "",
 ) -> str:
     """The source of a script that trains and judges a model; with its recorded score, if known."""
-    if algorithm.command:
-        raise InvalidInput(f"{algorithm.name} is a command of the operator's: there is no script")
-    if training.task not in algorithm.estimators:
-        raise InvalidInput(f"{algorithm.name} is not for {training.task}; take another model")
+    _check(training, algorithm)
     numbers = [name for name, kind in training.columns.items() if kind == "number"]
     categories = [name for name, kind in training.columns.items() if kind == "category"]
     folds = training.split.kind == "folds"
@@ -74,6 +72,21 @@ def script(
         '\n\n\nif __name__ == "__main__":\n    sys.exit(main())\n',
     ]
     return "".join(parts)
+
+
+def _check(training: Training, algorithm: AlgorithmSpec) -> None:
+    """Server and worker may be of different versions, so what cannot be is said, not assumed."""
+    metric = METRICS.get(training.metric)
+    if algorithm.command:
+        raise InvalidInput(f"{algorithm.name} is a command of the operator's: there is no script")
+    if training.task not in algorithm.estimators:
+        raise InvalidInput(f"{algorithm.name} is not for {training.task}; take another model")
+    if metric is None:
+        raise InvalidInput(f"there is no metric {training.metric!r:.100}; upgrade this Bentham")
+    if metric.task != training.task:
+        raise InvalidInput(f"{metric.name} is for {metric.task}; judge by another metric")
+    if not training.columns:
+        raise InvalidInput("there are no columns to learn from; take other data")
 
 
 def _reading(training: Training) -> list[str]:
@@ -122,7 +135,8 @@ def _docstring(training: Training, model: str, algorithm: AlgorithmSpec) -> str:
         trains it on all rows, and predicts those of another file
 
 Or import it: `fit(path)` gives the model trained on all rows. Needs {needs}.
-Judged by {training.metric} ({metric.title}). The score is made of it {metric.score}.
+
+{textwrap.fill(f"It was judged by {metric.name}: {metric.title}. Score: {metric.score}.", _WIDTH)}
 """
 '''
 

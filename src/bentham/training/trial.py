@@ -1,5 +1,7 @@
 """A trial: a model is trained on data and judged, in this process, by executing its script."""
 
+import contextlib
+import importlib
 import linecache
 import warnings
 from collections.abc import Callable
@@ -57,12 +59,14 @@ def train(job: Job, report: Callable[[float, list[float]], None]) -> Result:
     return Result(score, metrics, scores)
 
 
-def warm_up() -> None:
-    """Import what scripts import, so that processes forked from this one need not."""
-    import pandas  # noqa: F401
-    import pyarrow.parquet  # noqa: F401
-    import sklearn.calibration
-    import sklearn.ensemble
-    import sklearn.linear_model  # noqa: F401
+def warm_up(catalog: Path | None = None) -> None:
+    """Import what the catalogue's scripts import, so that processes forked from here need not.
 
-    import bentham.training.recipe  # noqa: F401
+    A package that cannot be imported is left for the trial that needs it to complain about.
+    """
+    modules = {"pyarrow.parquet", "sklearn.calibration", "bentham.training.recipe"}
+    for algorithm in load_catalog(catalog).algorithms.values():
+        modules |= {path.split(":")[0] for path in algorithm.estimators.values()}
+    for module in sorted(modules):
+        with contextlib.suppress(Exception):
+            importlib.import_module(module)

@@ -186,7 +186,8 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         "quadratic-discriminant",
         "Quadratic discriminant analysis",
         _classifier("sklearn.discriminant_analysis:QuadraticDiscriminantAnalysis"),
-        {"reg_param": (Real(0.001, 1.0, log=True), 0.1)},
+        {"shrinkage": (Real(0.001, 1.0, log=True), 0.1)},
+        fixed={"solver": "eigen"},  # the other solver refuses fewer rows of a class than columns
         seed="",
         scaling=True,
     ),

@@ -105,7 +105,7 @@ def fit(
     likeness = features.distances() if isinstance(features, Kinship) else features
     target, variance = fit_target(
         sample,
-        mean,
+        _of_others(mean, warped) if isinstance(features, Kinship) else mean,
         likeness,
         before.target if before else Target(),
         strengths.freedom,
@@ -169,6 +169,20 @@ def _like_kin(parameters: Parameters, models: int, kinship: Kinship) -> Paramete
     new = common + np.einsum("nk,k->n", weights, parameters.mean[kin] - common)
     covariance = np.block([[parameters.covariance, cross.T], [cross, (inner + inner.T) / 2.0]])
     return replace(parameters, mean=np.append(parameters.mean, new), covariance=covariance)
+
+
+def _of_others(mean: Vector, observed: Sequence[Observed]) -> Vector:
+    """The mean of every model as far as it is not one study's own doing.
+
+    A model that one study tried has its mean from there: that study's score does not stand out
+    from it, and would say nothing of how models vary. Such models are many where studies bring
+    configurations of their own.
+    """
+    tried = np.concatenate([study.models for study in observed])
+    count = np.maximum(np.bincount(tried, minlength=len(mean)), 1)
+    common = float(mean.mean())
+    about: Vector = common + (1.0 - 1.0 / count) * (mean - common)
+    return about
 
 
 def _shaped(strengths: Strengths, switches: Switches) -> Strengths:

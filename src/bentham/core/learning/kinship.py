@@ -31,6 +31,8 @@ from bentham.core.validation import Matrix
 # Where a feature stands that a model does not have.
 MIDDLE = 0.5
 GROUPS = 2
+# Length scales to try, the best guess first.
+LENGTHS = (0.4, 0.2, 0.8, 1.6, 0.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,16 @@ class Distances:
         """How many length scales there are."""
         return GROUPS
 
-    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """Length scales that every fit tries.
+
+        While few scores are known the likeliest may be so short that no two models are alike; from
+        there small steps change nothing, and would never lead back.
+        """
+        return LENGTHS
+
+    def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
         family, features = (1.0 / (length * length) for length in lengths)
         squares = family * self.family[where] + features * self.features[where]

@@ -16,7 +16,6 @@ a batched factorisation.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import EllipsisType
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -27,8 +26,8 @@ from bentham.core.learning.conditioning import innovations
 from bentham.core.learning.data import Batch, Index
 from bentham.core.validation import Matrix, Vector
 
-# Some pairs of models, by their numbers; or all.
-Where: TypeAlias = tuple[Index, Index] | EllipsisType
+# Some pairs of models, by their numbers; or, empty, all.
+Where: TypeAlias = tuple[Index, Index] | tuple[()]
 
 CORRELATIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95)
 SMOOTHNESSES = (0.0, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999)
@@ -44,7 +43,11 @@ class Likeness(Protocol):
     def groups(self) -> int:
         """How many length scales there are."""
 
-    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """Length scales that every fit tries, wherever the last one ended, the best guess first."""
+
+    def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
 
 
@@ -63,7 +66,12 @@ class Features:
         """How many length scales there are."""
         return 1 + max(self.group)
 
-    def correlation(self, lengths: tuple[float, ...], where: Where = ...) -> Matrix:
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """None: a fit goes on from where the last one ended."""
+        return ()
+
+    def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
         """How alike models are expected to vary, given the length scales: all pairs, or some."""
         own = np.array([lengths[group] for group in self.group])
         chosen: Matrix = correlation("matern52", self.values, own)[where]
@@ -82,7 +90,7 @@ class Target:
         """The target with variance 1."""
         return self.entries(np.eye(models), likeness)
 
-    def entries(self, same: Matrix, likeness: Likeness | None, where: Where = ...) -> Matrix:
+    def entries(self, same: Matrix, likeness: Likeness | None, where: Where = ()) -> Matrix:
         """Entries of the target with variance 1; `same` is 1 where a model meets itself, else 0."""
         own = same
         if likeness is not None and self.smoothness > 0.0:
@@ -128,19 +136,21 @@ def fit_target(
     best = start
     if likeness is not None and not start.lengths:
         groups = likeness.groups
+        # Of equals the first: where there is a best guess, it stands until data say otherwise.
+        guess_first = (start.correlation,) if likeness.lengths else ()
         best = max(
             (
                 replace(start, correlation=rho, smoothness=share, lengths=(length,) * groups)
-                for length in LENGTHS
+                for length in (*likeness.lengths, *LENGTHS)
                 for share in SMOOTHNESSES[2::2]
-                for rho in CORRELATIONS[:5:2]
+                for rho in (*guess_first, *CORRELATIONS[:5:2])
             ),
             key=likelihood,
         )
     best = _better(best, likelihood, lambda t: [replace(t, correlation=x) for x in CORRELATIONS])
     if likeness is not None:
         for group in range(len(best.lengths)):
-            best = _better(best, likelihood, lambda t, g=group: _lengths(t, g))  # type: ignore[misc]
+            best = _better(best, likelihood, lambda t, g=group: _lengths(t, g, likeness.lengths))  # type: ignore[misc]
         best = _better(best, likelihood, lambda t: [replace(t, smoothness=x) for x in SMOOTHNESSES])
     likelihood(best)
     return best, seen[best][1]
@@ -152,13 +162,13 @@ def _better(
     return max([best, *options(best)], key=likelihood)
 
 
-def _lengths(target: Target, group: int) -> list[Target]:
+def _lengths(target: Target, group: int, others: tuple[float, ...]) -> list[Target]:
     before, length, after = (
         target.lengths[:group],
         target.lengths[group],
         target.lengths[group + 1 :],
     )
-    moved = [min(max(length * step, 1e-3), 1e2) for step in STEPS]
+    moved = [*(min(max(length * step, 1e-3), 1e2) for step in STEPS), *others]
     return [replace(target, lengths=(*before, other, *after)) for other in moved]
 
 

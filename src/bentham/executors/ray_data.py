@@ -1,0 +1,64 @@
+"""The data of trials in Ray's object store: fetched once for all nodes and slots."""
+
+import hashlib
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from bentham.errors import InvalidInput
+from bentham.executors.process import Fetch
+from bentham.wire import Lease, Training
+
+LARGEST_KEPT = 2**30  # of data that no trial needs just now, in bytes
+
+
+class ObjectStore:
+    """References to data by its sha256; the least lately used give way.
+
+    Nodes keep files of their own, so what gave way is seldom needed again. What a trial still
+    needs stays with Ray until that has it.
+    """
+
+    def __init__(self, fetch: Fetch, largest: int = LARGEST_KEPT):
+        self._fetch, self._largest = fetch, largest
+        self._ray: Any = import_module("ray")
+        self._lock = threading.Lock()
+        self._fetching: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+
+    def put(self, lease: Lease, given_up: Callable[[], bool]) -> Any:
+        """A reference to the data of a lease, None if it needs none; raises when it is wrong."""
+        training = lease.training
+        if training is None:
+            return None
+        with self._fetching[training.hash]:
+            with self._lock:
+                if training.hash in self._kept:
+                    self._kept.move_to_end(training.hash)
+                    return self._kept[training.hash][0]
+            reference = self._ray.put(self._whole(lease, training, given_up))
+            with self._lock:
+                self._kept[training.hash] = (reference, training.bytes)
+                total = sum(size for _, size in self._kept.values())
+                while total > self._largest and len(self._kept) > 1:
+                    _, (_, size) = self._kept.popitem(last=False)
+                    total -= size
+            return reference
+
+    def _whole(self, lease: Lease, training: Training, given_up: Callable[[], bool]) -> bytes:
+        """The content, checked here so that no node gets what is wrong."""
+        content = bytearray()
+        for piece in self._fetch(lease):
+            if given_up():
+                raise InvalidInput("the data is not wanted any more")
+            content += piece
+            if len(content) > training.bytes:
+                break
+        if hashlib.sha256(content).hexdigest() != training.hash:
+            raise InvalidInput(
+                f"the data of {training.name!r} is not what was promised: {training.bytes:,} bytes "
+                f"with the sha256 {training.hash[:12]}..., but {len(content):,} or more others came"
+            )
+        return bytes(content)

@@ -1,0 +1,128 @@
+"""The node's side of a slot of a Ray cluster: an actor that runs one trial at a time.
+
+It drives the process executor, so a trial on Ray has the same warden and the same limits, and ends
+the same way. Nothing of Ray is imported here before an actor asks for its data.
+"""
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from bentham.executors.base import Outcome, Progress
+from bentham.executors.limits import Limits
+from bentham.executors.plans import PRELOAD, CatalogPlan
+from bentham.executors.process import ProcessExecutor, ProcessTrial
+from bentham.wire import Lease
+
+GLANCE_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What every node is told: the limits of a trial, and what it finds there.
+
+    `algorithms` is the text of the operator's file of commands. The programs that it names stand
+    in the folder `beside` it, on every node.
+    """
+
+    folder: str
+    limits: Limits = field(default_factory=Limits)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    algorithms: str | None = None
+    beside: str | None = None
+
+
+def make_setup(
+    folder: Path, limits: Limits, environment: Mapping[str, str], algorithms: Path | None
+) -> Setup:
+    """What nodes are told, from what is here; a file of commands that is wrong is refused."""
+    if algorithms is None:
+        return Setup(str(folder.absolute()), limits, environment)
+    CatalogPlan(algorithms)
+    file = algorithms.absolute()
+    text = file.read_text(encoding="utf-8")
+    return Setup(str(folder.absolute()), limits, environment, text, str(file.parent))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a trial stands; its log comes with its end."""
+
+    outcome: Outcome | None
+    progress: Progress
+    log: bytes = b""
+
+
+class SlotHost:
+    """Made by Ray on the slot's node. `look` may be called while `end` is, from other threads."""
+
+    def __init__(self, setup: Setup):
+        self._setup = setup
+        self._executor: ProcessExecutor | None = None
+        self._trial: ProcessTrial | None = None
+        self._content: Any = None  # a reference to the data in Ray's object store
+
+    def ready(self) -> tuple[str, ...]:
+        """Make ready; the answer is which algorithms are left out. Raises what the node lacks."""
+        setup, folder = self._setup, Path(self._setup.folder)
+        plan = CatalogPlan(
+            None if setup.algorithms is None else _written(folder, setup.algorithms),
+            None if setup.beside is None else Path(setup.beside),
+        )
+        self._executor = ProcessExecutor(
+            folder,
+            plan,
+            self._fetch,
+            setup.limits,
+            preload=PRELOAD,
+            environment=setup.environment,
+        )
+        return plan.problems
+
+    def begin(self, lease: str, content: list[Any]) -> Look:
+        """Start a trial. The reference to its data comes in a list, so that Ray leaves it one."""
+        assert self._executor is not None
+        self._content = content[0]
+        self._trial = self._executor.start(Lease.model_validate_json(lease))
+        return self.look(0.0)
+
+    def look(self, seconds: float) -> Look:
+        """How the trial stands, after so long; earlier when it ends."""
+        trial = self._trial
+        assert trial is not None
+        until = time.monotonic() + seconds
+        while (outcome := trial.poll()) is None and time.monotonic() < until:
+            time.sleep(GLANCE_SECONDS)
+        if outcome is None:
+            return Look(None, trial.progress())
+        self._content = None
+        return Look(outcome, trial.progress(), trial.log())
+
+    def end(self) -> None:
+        """Kill the trial."""
+        if self._trial is not None:
+            self._trial.kill()
+
+    def close(self) -> None:
+        """Kill what runs, and leave nothing behind."""
+        if self._executor is not None:
+            self._executor.close()
+
+    def _fetch(self, _lease: Lease) -> list[bytes]:
+        return [import_module("ray").get(self._content)]
+
+
+def _written(folder: Path, text: str) -> Path:
+    """A file of that text; the slots of a node share it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    content = text.encode()
+    path = folder / f"algorithms-{hashlib.sha256(content).hexdigest()[:16]}.toml"
+    part = path.with_suffix(f".{uuid4().hex}.part")
+    part.write_bytes(content)
+    part.rename(path)
+    return path

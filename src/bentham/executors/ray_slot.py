@@ -1,0 +1,193 @@
+"""The worker's side of a slot of a Ray cluster: a thread that holds the slot and runs its trials.
+
+All calls to Ray are made in such threads, since any of them may wait: for a free CPU, for a node
+that does not answer, for a cluster whose head is away.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from queue import SimpleQueue
+from typing import Any
+
+from bentham.errors import BenthamError
+from bentham.executors.base import Broken, Declined, Outcome, Progress, Scored
+from bentham.executors.process import PATIENCE_SECONDS, readable
+from bentham.executors.ray_data import ObjectStore
+from bentham.executors.ray_host import Look
+from bentham.wire import Lease
+
+WAIT_SECONDS = 0.2  # so long does a thread wait for Ray before it looks whether it is to stop
+LOOK_SECONDS = 2.0  # so long does a node wait for news of a trial before it answers
+
+
+class RayTrial:
+    """A trial of the Ray executor; its slot's thread runs it and tells it what happens."""
+
+    def __init__(self, lease: Lease):
+        self.lease = lease
+        self.unwanted = False
+        self._lock = threading.Lock()
+        self._outcome: Outcome | None = None
+        self._progress = Progress()
+        self._log = b""
+
+    def poll(self) -> Outcome | None:
+        """What came of it, once nothing of it is left on a node that lives."""
+        return self._outcome
+
+    def kill(self) -> None:
+        """End it now; the slot's thread sees to it."""
+        self.unwanted = True
+
+    def progress(self) -> Progress:
+        """As the node told last."""
+        return self._progress
+
+    def log(self) -> bytes:
+        """What it printed; known when it has ended."""
+        return self._log
+
+    def heard(self, look: Look) -> None:
+        """Take what the node tells."""
+        self._progress, self._log = look.progress, look.log
+        if look.outcome is not None:
+            self.finish(look.outcome)
+
+    def finish(self, outcome: Outcome) -> None:
+        """This came of it, unless it is known already."""
+        with self._lock:
+            if self._outcome is None:
+                killed = self.unwanted and not isinstance(outcome, Scored)
+                self._outcome = Broken("killed") if killed else outcome
+
+
+class Slot:
+    """One CPU of a node, held as long as this lives: a device while it is `ready`.
+
+    `place` makes the actor that holds it, which starts when the CPU is free. `over` tells that the
+    slot is gone, and `failure` why it never was ready.
+    """
+
+    def __init__(self, name: str, node: str, place: Callable[[], Any], store: ObjectStore):
+        self.name, self.node = name, node
+        self.ready = self.over = False
+        self.failure = ""
+        self.problems: tuple[str, ...] = ()
+        self._place, self._store = place, store
+        self._ray: Any = import_module("ray")
+        self._trials: SimpleQueue[RayTrial | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._lost = ""  # why the node is gone
+        self._closing = False
+        self._thread = threading.Thread(target=self._live, daemon=True, name=f"slot {name}")
+        self._thread.start()
+
+    def take(self, trial: RayTrial) -> None:
+        """Run a trial, after those given before; declined when the slot is gone."""
+        with self._lock:
+            if not self.over:
+                self._trials.put(trial)
+                return
+        trial.finish(Declined(f"the slot {self.name} is gone"))
+
+    def lose(self, why: str) -> None:
+        """The node is gone: end without a word to it."""
+        self._lost = self._lost or why
+        self._trials.put(None)
+
+    def close(self) -> None:
+        """Free the CPU, once what runs there is killed."""
+        self._closing = True
+        self._trials.put(None)
+
+    def alive(self) -> bool:
+        """Whether its thread still runs."""
+        return self._thread.is_alive()
+
+    def wait(self, seconds: float) -> None:
+        """Give it time to end."""
+        self._thread.join(seconds)
+
+    def _live(self) -> None:
+        actor: Any = None
+        trial: RayTrial | None = None
+        why, broken = "", False
+        try:
+            actor = self._place()
+            self.problems = self._answer(actor.ready.remote())
+            self.ready = True
+            while (trial := self._trials.get()) is not None:
+                self._run(actor, trial)
+        except _Stopped:
+            why = self._lost
+        except Exception as error:
+            why, broken = self._lost or self._said(error), True
+        if not self.ready:
+            self.failure = why
+        # First the outcome: who sees that the slot is gone is to know what became of its trial.
+        if trial is not None:
+            trial.finish(Broken(readable(why or "the worker ended")))
+        with self._lock:
+            self.ready, self.over = False, True
+        while not self._trials.empty():
+            left = self._trials.get()
+            if left is not None:
+                left.finish(Declined(f"the slot {self.name} is gone"))
+        if actor is not None:
+            self._free(actor, broken or bool(self._lost))
+
+    def _run(self, actor: Any, trial: RayTrial) -> None:
+        """Have the node run a trial to its end. Raises when the slot can run no more."""
+        lease = trial.lease
+        try:
+            content = self._store.put(lease, lambda: trial.unwanted or self._stopped())
+        except (BenthamError, OSError) as error:
+            trial.finish(Broken(readable(f"its data could not be had: {error}")))
+            return
+        answer = actor.begin.remote(lease.model_dump_json(), [content])
+        kill_by: float | None = None
+        while trial.poll() is None:
+            if self._stopped():
+                raise _Stopped
+            if trial.unwanted and kill_by is None:
+                actor.end.remote()
+                kill_by = time.monotonic() + PATIENCE_SECONDS
+            if kill_by is not None and time.monotonic() > kill_by:
+                raise TimeoutError("the node did not end a trial that was killed")
+            if self._ray.wait([answer], timeout=WAIT_SECONDS)[0]:
+                trial.heard(self._ray.get(answer))
+                answer = actor.look.remote(LOOK_SECONDS)
+
+    def _answer(self, reference: Any) -> Any:
+        """Wait for an answer, unless the slot is to end."""
+        while not self._ray.wait([reference], timeout=WAIT_SECONDS)[0]:
+            if self._stopped():
+                raise _Stopped
+        return self._ray.get(reference)
+
+    def _stopped(self) -> bool:
+        return self._closing or bool(self._lost)
+
+    def _free(self, actor: Any, broken: bool) -> None:
+        """Have the actor clear away, unless nothing is to be expected of it, and end it."""
+        with suppress(Exception):
+            if not broken:
+                self._ray.wait([actor.close.remote()], timeout=PATIENCE_SECONDS)
+        with suppress(Exception):
+            self._ray.kill(actor)
+
+    def _said(self, error: Exception) -> str:
+        """What went wrong, without the traces that Ray adds to it."""
+        if isinstance(error, self._ray.exceptions.RayActorError) and self.ready:
+            # Which of the two is often not known for some seconds more.
+            return f"the {self.node} died, or the process that held the slot there"
+        cause = getattr(error, "cause", None) or error
+        text = " ".join(str(cause).split())
+        return text if isinstance(cause, BenthamError) else f"{type(cause).__name__}: {text}"
+
+
+class _Stopped(Exception):
+    """The slot is to end."""
