@@ -1,14 +1,19 @@
 """The tutorials, to the letter: commands run beside a real server, and print what they say."""
 
+import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
-from sites import Site
-from tutorials import DOCS, WIDTH, blocks, fits, run_page
+from postgres import free_port
+from sites import Site, wait_for
+from tutorials import DOCS, WIDTH, blocks, fits, put, run_page
 
 ADDRESS = "http://127.0.0.1:8642"
 
@@ -40,11 +45,7 @@ def test_a_first_study(tmp_path: Path, site: Site) -> None:
 def test_your_own_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server needs the page's files before its commands are run, and the package installed."""
     page = DOCS / "own-training.md"
-    for words, text in blocks(page):
-        _, _, name = words.partition(" ")
-        if name:
-            (tmp_path / name).parent.mkdir(exist_ok=True)
-            (tmp_path / name).write_text(text)
+    write_files(page, tmp_path)
     installed = tmp_path / "site"
     subprocess.run(
         [
@@ -64,6 +65,88 @@ def test_your_own_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         site.close()
     assert "algorithms left out" not in printed
+
+
+def test_a_first_cluster(tmp_path: Path, postgres_url: str) -> None:
+    """The server and the worker are started as their units say, on PostgreSQL."""
+    page, port = DOCS / "first-cluster.md", free_port()
+    write_files(page, tmp_path)
+    (database,) = re.findall(r"BENTHAM_DATABASE=(\S+)", (tmp_path / "server.env").read_text())
+    here = {
+        database: postgres_url,
+        without_password(database): without_password(postgres_url),
+        ADDRESS: f"http://127.0.0.1:{port}",
+        "/opt/bentham/bin/bentham": f"{sys.executable} -m bentham",
+        "/etc/bentham": str(tmp_path),
+        "/var/lib/bentham": str(tmp_path / "state"),
+    }
+    serve, work = (
+        put(unit(tmp_path / name)["ExecStart"], here)
+        for name in ("bentham.service", "bentham-worker.service")
+    )
+    with (tmp_path / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            [*shlex.split(serve), "--port", str(port)],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "BENTHAM_DATABASE": postgres_url,
+            },
+            stderr=log,
+        )
+    try:
+        token = tmp_path / "state" / "admin.token"
+        wait_for(lambda: token.exists() and token.stat().st_size > 0)
+        # One device and no longer than it takes; what comes later on a command line counts.
+        here["sudo systemctl start bentham-worker"] = (
+            f"{work.replace('%l', 'node')} --devices 1 --exit-when-idle 1"
+        )
+        run_page(page, tmp_path, {"BENTHAM_SERVER": f"http://127.0.0.1:{port}"}, here)
+    finally:
+        server.terminate()
+        assert server.wait(60) == 0, (tmp_path / "server.log").read_text()
+
+
+@pytest.mark.parametrize("name", ["bentham.service", "bentham-worker.service"])
+def test_units_are_in_order(tmp_path: Path, name: str) -> None:
+    """systemd finds nothing to say, where it is at hand; and neither do we."""
+    write_files(DOCS / "first-cluster.md", tmp_path)
+    said = unit(tmp_path / name)
+    assert said["User"] == "bentham"
+    assert said["NoNewPrivileges"] == "yes"
+    assert said["ProtectSystem"] == "strict"
+    # A trial needs namespaces; the server does not.
+    assert ("RestrictNamespaces" in said) == (name == "bentham.service")
+    if analyze := shutil.which("systemd-analyze"):
+        text = (tmp_path / name).read_text().replace("/opt/bentham/bin/bentham", "/bin/true")
+        (tmp_path / name).write_text(text)
+        done = subprocess.run(
+            [analyze, "verify", tmp_path / name], capture_output=True, text=True, check=False
+        )
+        about_it = [line for line in done.stderr.splitlines() if name in line]
+        assert about_it == []
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """The files that a page shows."""
+    for words, text in blocks(page):
+        _, _, name = words.partition(" ")
+        if name:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+
+
+def without_password(url: str) -> str:
+    """As commands show it."""
+    return re.sub(r":[^:@/]+@", ":***@", url)
+
+
+def unit(path: Path) -> dict[str, str]:
+    """What a unit says of its service."""
+    parser = ConfigParser(interpolation=None, delimiters=("=",), strict=True)
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read(path)
+    return dict(parser["Service"])
 
 
 @pytest.mark.parametrize(

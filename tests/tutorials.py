@@ -140,17 +140,17 @@ def run_page(
     todo = steps(page, kept)
     meanings = dict(replaced or {})
     for path in kept.iterdir():
-        path.write_text(_put(path.read_text(encoding="utf-8"), meanings), encoding="utf-8")
+        path.write_text(put(path.read_text(encoding="utf-8"), meanings), encoding="utf-8")
     everything = ""
     shell = Shell(folder, environment)
     try:
         for step in todo:
-            printed, code = shell.run(_put(step.shell, meanings))
+            printed, code = shell.run(put(step.shell, meanings))
             refused = (step.printed or "").startswith("bentham: ")
             told = f"{page.name}: {step.shell}\nended with {code} and printed\n{printed}"
             assert code == (2 if refused else 0), told
             if step.printed is not None:
-                ids = fits(_put(step.printed, dict(replaced or {})), printed)
+                ids = fits(put(step.printed, dict(replaced or {})), printed)
                 assert ids is not None, f"{told}\ninstead of\n{step.printed}"
                 meanings |= ids
             everything += printed
@@ -212,7 +212,8 @@ def _word_fits(expected: str, printed: str) -> bool:
     return all(abs(float(one) - float(other)) <= NEAR for one, other in pairs)
 
 
-def _put(text: str, meanings: Mapping[str, str]) -> str:
+def put(text: str, meanings: Mapping[str, str]) -> str:
+    """The text, with what it means here."""
     for this, that in meanings.items():
         text = text.replace(this, that)
     return text
