@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,45 @@ from process_trials import MIB, TESTS, Bench, bench, ended, wait_for
 
 import bentham
 from bentham.executors import Broken, Executor, Progress, Scored
+from bentham.executors.containment import Hold
 from bentham.wire import Lease
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux")
-HOLDS = ["namespace", "descendants"]
+HOLDS: list[Hold] = ["namespace", "descendants"]
 GOOD = Scored(0.5, {"accuracy": 0.5}, (0.4, 0.6))
 
 
-@pytest.fixture(scope="module", params=HOLDS)
-def shared(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Bench]:
-    """One executor for many tests: a warden outlives the worst of trials."""
-    with bench(tmp_path_factory.mktemp("worker"), request.param) as made:
-        assert made.run("score")[0] == GOOD
-        yield made
+@pytest.fixture(scope="module")
+def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Hold], Bench]]:
+    """One executor of each kind for many tests: a warden outlives the worst of trials."""
+    made: dict[Hold, Bench] = {}
+    with ExitStack() as stack:
+
+        def get(hold: Hold) -> Bench:
+            if hold not in made:
+                made[hold] = stack.enter_context(bench(tmp_path_factory.mktemp("worker"), hold))
+                assert made[hold].run("score")[0] == GOOD
+            return made[hold]
+
+        yield get
+
+
+@pytest.fixture(params=HOLDS)
+def shared(benches: Callable[[Hold], Bench], request: pytest.FixtureRequest) -> Bench:
+    return benches(request.param)
 
 
 class TestProcess(ExecutorContract):
     @pytest.fixture
-    def executor(self, tmp_path: Path) -> Iterator[Executor]:
+    def executor(
+        self,
+        benches: Callable[[Hold], Bench],
+        tmp_path: Path,
+        request: pytest.FixtureRequest,
+    ) -> Iterator[Executor]:
+        if "closing" not in request.node.name:
+            yield benches("namespace").executor
+            return
         with bench(tmp_path) as made:
             yield made.executor
 
@@ -286,10 +306,10 @@ def test_anybody_may_run_a_worker(before: Sequence[str]) -> None:
     """With PID namespaces in a user namespace, or what there is without."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("only root can be somebody else")
-    own = [sys.executable, "-c", "import process_trials"]
-    probe = [*before, sys.executable, "-c", f"import subprocess; subprocess.run({own}, check=True)"]
-    environment = {**os.environ, "PYTHONPATH": f"{SOURCE}:{TESTS}"}
-    if subprocess.run(probe, capture_output=True, env=environment).returncode != 0:
+    read = [Path(sys.executable).resolve(), Path(sys.prefix), Path(SOURCE), TESTS]
+    if before == NOBODY and not all(
+        each.stat().st_mode & 0o005 == 0o005 for path in read for each in (path, *path.parents)
+    ):
         pytest.skip("the interpreter or these tests are not for everybody to read")
     folder = Path(tempfile.mkdtemp(prefix="bentham-test-"))
     try:

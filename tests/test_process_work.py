@@ -105,27 +105,24 @@ def test_a_command_may_not_use_more_memory_either(shared: Bench) -> None:
 # -- data ---------------------------------------------------------------------------------------
 
 
-def test_data_is_fetched_once(tmp_path: Path) -> None:
-    with bench(tmp_path) as made:
-        made.content = [CONTENT[:3], CONTENT[3:]]
-        for _ in range(2):
-            outcome, _ = made.run("read", training=training())
-            assert isinstance(outcome, Scored)
-            assert outcome.score == len(CONTENT)
-        assert made.fetched == 1
-        # Whoever spoils it spoils nothing for the others.
-        assert isinstance(made.run("spoil", training=training())[0], Scored)
-        outcome, _ = made.run("read", training=training())
+def test_data_is_fetched_once(shared: Bench) -> None:
+    content = b"a,b\n" + b"once,1\n" * 9
+    shared.content, before = [content[:3], content[3:]], shared.fetched
+    for model, fetched in (("read", 1), ("read", 1), ("spoil", 1), ("read", 2), ("read", 2)):
+        outcome, _ = shared.run(model, training=training(content))
         assert isinstance(outcome, Scored)
-        assert made.fetched == 2
-        assert [path.name for path in (tmp_path / "data").iterdir()] == [training()["hash"]]
+        assert outcome.score == (0.5 if model == "spoil" else len(content))
+        # Whoever spoils it spoils nothing for the others: it is fetched again.
+        assert shared.fetched == before + fetched
+    assert (shared.executor.folders.data / training(content)["hash"]).read_bytes() == content
 
 
-def test_devices_that_need_the_same_data_fetch_it_once(tmp_path: Path) -> None:
-    with bench(tmp_path) as made:
-        trials = [made.start("read", training=training()) for _ in range(3)]
-        assert {ended(trial) for trial in trials if isinstance(ended(trial), Broken)} == set()
-        assert made.fetched == 1
+def test_devices_that_need_the_same_data_fetch_it_once(shared: Bench) -> None:
+    content = b"a,b\n" + b"shared,1\n" * 9
+    shared.content, before = [content], shared.fetched
+    trials = [shared.start("read", training=training(content)) for _ in range(2)]
+    assert [type(ended(trial)) for trial in trials] == [Scored, Scored]
+    assert shared.fetched == before + 1
 
 
 @pytest.mark.parametrize(
@@ -147,7 +144,9 @@ def test_data_that_is_not_what_was_promised_is_refused(
     assert not outcome.final
     assert re.search(reason, outcome.reason), outcome.reason
     assert log == ""
-    assert not list((shared.executor.folders.data).iterdir())
+    kept = {path.name for path in shared.executor.folders.data.iterdir()}
+    assert training(**changes)["hash"] not in kept
+    assert not [name for name in kept if name.endswith(".part")]
 
 
 def test_a_server_without_the_data_is_no_fault_of_the_model(
@@ -267,8 +266,7 @@ def test_a_model_of_the_catalogue_is_trained(tmp_path: Path) -> None:
         asked: dict[str, Any] = {"algorithm": "decision-tree", "training": FLOWERS}
         defaults = dict(plan.algorithms["decision-tree"].defaults)
         model = lease("decision-tree", **asked, configuration=defaults)
-        trials = [executor.start(model) for _ in range(2)]
-        first, second = (ended(trial) for trial in trials)
+        first, second = (ended(executor.start(model)) for _ in range(2))
         assert isinstance(first, Scored), first
         assert first == second
         assert first.score > 0.8

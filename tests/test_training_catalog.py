@@ -110,7 +110,7 @@ def test_an_algorithm_without_parameters_is_one_candidate() -> None:
 def test_all_is_described() -> None:
     described = {algorithm.name: algorithm for algorithm in load_catalog().describe()}
     assert {"lightgbm", "xgboost", "svm"} < described.keys()
-    assert described["svm"].space["C"] == "0.03 to 300, logarithmic"
+    assert described["svm"].space["C"] == "0.03 to 30, logarithmic"
     assert described["svm"].space["gamma"] == 'one of "scale", 0.001, 0.01, 0.1'
     assert described["svm"].configuration == {"C": 1.0, "gamma": "scale"}
     assert described["svm"].needs_data

@@ -1,7 +1,6 @@
 """What one trial may use, all of its processes together."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import isfinite
 
 from bentham.errors import InvalidInput
@@ -29,7 +28,3 @@ class Limits:
             value = getattr(self, name)
             if not (isfinite(value) and value > 0):
                 raise InvalidInput(f"the limit {name} is {value}; give a number above zero")
-
-    def line(self) -> str:
-        """The limits as JSON."""
-        return json.dumps(asdict(self))

@@ -102,10 +102,10 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         "Support vector machine with a Gaussian kernel",
         both("sklearn.svm", "SVC", "SVR"),
         {
-            "C": (Real(0.03, 300.0, log=True), 1.0),
+            "C": (Real(0.03, 30.0, log=True), 1.0),
             "gamma": (Choice(("scale", 0.001, 0.01, 0.1)), "scale"),
         },
-        fixed={"max_iter": 100_000},
+        fixed={"max_iter": 30_000},
         seed="",
         scaling=True,
         scale_target=True,
