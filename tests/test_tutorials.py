@@ -15,6 +15,8 @@ from postgres import free_port
 from sites import Site, wait_for
 from tutorials import DOCS, WIDTH, blocks, fits, put, run_page
 
+from bentham.training.sources import fetch
+
 ADDRESS = "http://127.0.0.1:8642"
 
 
@@ -28,6 +30,31 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield made
     finally:
         made.close()
+
+
+def test_the_readme_example(
+    tmp_path: Path,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In twenty lines, with a worker that trains beside it; its script does what it says."""
+    (code,) = [text for words, text in blocks(DOCS.parent / "README.md") if words == "python"]
+    assert len([line for line in code.splitlines() if line]) <= 20
+    monkeypatch.chdir(tmp_path)
+    with site.client() as admin:
+        admin.create_tenant("vision")
+        Path("vision.token").write_text(admin.issue_token("tenant", "vision").secret)
+    Path("wine.csv").write_bytes(fetch("sklearn:wine").content)
+    site.trainer()
+    exec(compile(code.replace(ADDRESS, site.address), "README.md", "exec"), {})
+    model, score = capsys.readouterr().out.split()
+    assert model in ("logistic-regression", "ridge", "gaussian-naive-bayes")
+    assert 0.9 < float(score) <= 1.0
+    done = subprocess.run(
+        [sys.executable, "wine-model.py", "wine.csv"], capture_output=True, text=True, check=True
+    )
+    assert "This is the recorded score." in done.stdout
 
 
 def test_a_first_study(tmp_path: Path, site: Site) -> None:
