@@ -50,8 +50,8 @@ class Process(NamedTuple):
 class Site:
     """A folder with a server in it, and workers beside it."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, *options: object):
+        self.folder, self._options = folder, options
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
@@ -62,12 +62,18 @@ class Site:
 
     def serve(self) -> Process:
         """Start the server, on the data that is there."""
-        return self._start("serve", "--port", self.port, "--data", self.folder / "bentham-data")
+        fixed = ["--port", self.port, "--data", self.folder / "bentham-data"]
+        return self._start("serve", *fixed, *self._options)
 
     def worker(self, *options: object) -> Process:
         """Start a worker."""
         fixed = ["--server", self.address, "--table", self.table, "--scale", 1.0]
         return self._start("worker", *fixed, "--token-file", self.folder / "device.token", *options)
+
+    def trainer(self, *options: object) -> Process:
+        """Start a worker that trains."""
+        fixed = ["--server", self.address, "--token-file", self.folder / "device.token"]
+        return self._start("worker", *fixed, *options)
 
     def client(self, token: str = "bentham-data/admin.token") -> Client:
         """A client that waits until the server is there."""

@@ -76,6 +76,7 @@ class Slot:
         self.ready = self.over = False
         self.failure = ""
         self.problems: tuple[str, ...] = ()
+        self.actor: Any = None
         self._place, self._store = place, store
         self._ray: Any = import_module("ray")
         self._trials: SimpleQueue[RayTrial | None] = SimpleQueue()
@@ -112,11 +113,10 @@ class Slot:
         self._thread.join(seconds)
 
     def _live(self) -> None:
-        actor: Any = None
         trial: RayTrial | None = None
         why, broken = "", False
         try:
-            actor = self._place()
+            actor = self.actor = self._place()
             self.problems = self._answer(actor.ready.remote())
             self.ready = True
             while (trial := self._trials.get()) is not None:
@@ -136,8 +136,8 @@ class Slot:
             left = self._trials.get()
             if left is not None:
                 left.finish(Declined(f"the slot {self.name} is gone"))
-        if actor is not None:
-            self._free(actor, broken or bool(self._lost))
+        if self.actor is not None:
+            self._free(self.actor, broken or bool(self._lost))
 
     def _run(self, actor: Any, trial: RayTrial) -> None:
         """Have the node run a trial to its end. Raises when the slot can run no more."""
