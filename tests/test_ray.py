@@ -281,7 +281,9 @@ def test_nodes_join_and_die_while_studies_run(
         failed = [trial for trial in trials if trial.state == "failed"]
         assert [trial.device for trial in failed] == [gone]
         assert f"{doomed.node_id[:8]}" in failed[0].reason
-        assert {trial.state for trial in trials} == {"complete", "failed"}
+        # Before its device has left it may have been given one more, and given that back.
+        rest = [trial for trial in trials if trial.state not in ("complete", "failed")]
+        assert {(trial.state, trial.device) for trial in rest} <= {("lost", gone)}
         for study in found:
             assert (study.models, study.untried, study.trials.running) == (4, 0, 0)
             assert study.incumbent is not None

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from itertools import count
 from queue import SimpleQueue
 from typing import Any
 
@@ -80,6 +81,7 @@ class Slot:
         self._place, self._store = place, store
         self._ray: Any = import_module("ray")
         self._trials: SimpleQueue[RayTrial | None] = SimpleQueue()
+        self._numbers = count()
         self._lock = threading.Lock()
         self._lost = ""  # why the node is gone
         self._closing = False
@@ -147,13 +149,14 @@ class Slot:
         except (BenthamError, OSError) as error:
             trial.finish(Broken(readable(f"its data could not be had: {error}")))
             return
-        answer = actor.begin.remote(lease.model_dump_json(), [content])
+        number = next(self._numbers)
+        answer = actor.begin.remote(number, lease.model_dump_json(), [content])
         kill_by: float | None = None
         while trial.poll() is None:
             if self._stopped():
                 raise _Stopped
             if trial.unwanted and kill_by is None:
-                actor.end.remote()
+                actor.end.remote(number)
                 kill_by = time.monotonic() + PATIENCE_SECONDS
             if kill_by is not None and time.monotonic() > kill_by:
                 raise TimeoutError("the node did not end a trial that was killed")
