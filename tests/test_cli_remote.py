@@ -168,6 +168,9 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
         (["status", "--server", "nowhere"], "as in http://127.0.0.1:8642"),
         (["worker", "--table", "oboe:8", "--name", "-x"], "--name is '-x'"),
         (["worker", "--table", "nope"], "nope"),
+        (["worker", "--address", "auto"], "add --executor ray"),
+        (["worker", "--executor", "ray", "--table", "oboe:8"], "for --executor replay"),
+        (["worker", "--executor", "ray", "--name", "x" * 51], "longer than 63"),
     ],
 )  # fmt: skip
 def test_what_is_refused(

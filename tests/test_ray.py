@@ -22,7 +22,7 @@ from training_data import mixed, training
 
 from bentham.client import Client
 from bentham.errors import InvalidInput
-from bentham.executors import Broken, Executor, Limits, Scored
+from bentham.executors import Broken, Declined, Executor, Limits, Scored
 from bentham.executors.limits import MIB
 from bentham.executors.ray import RayExecutor, connect, living, load_ray
 from bentham.executors.ray_host import make_setup
@@ -187,6 +187,11 @@ def test_trials_on_a_cluster(
             wait_for(lambda: not _sleeping(marker))
             wait_for(lambda: first in executor.slots() and executor._slots[first] is not slot)
             assert run("quick")[0] == Scored(0.5, {}, (0.5,))
+        with subtests.test("an actor that died idle costs no trial a try"):
+            slot = executor._slots[first]
+            ray.kill(slot.actor)
+            assert isinstance(run("quick")[0], Declined)
+            wait_for(lambda: first in executor.slots() and executor._slots[first] is not slot)
         with subtests.test(closing):
             contract.run(closing)
             wait_for(lambda: marked(marker) == [])

@@ -30,6 +30,7 @@ class RayTrial:
     def __init__(self, lease: Lease):
         self.lease = lease
         self.unwanted = False
+        self.begun = False  # whether the node has answered
         self._lock = threading.Lock()
         self._outcome: Outcome | None = None
         self._progress = Progress()
@@ -53,6 +54,7 @@ class RayTrial:
 
     def heard(self, look: Look) -> None:
         """Take what the node tells."""
+        self.begun = True
         self._progress, self._log = look.progress, look.log
         if look.outcome is not None:
             self.finish(look.outcome)
@@ -131,7 +133,8 @@ class Slot:
             self.failure = why
         # First the outcome: who sees that the slot is gone is to know what became of its trial.
         if trial is not None:
-            trial.finish(Broken(readable(why or "the worker ended")))
+            reason = readable(why or "the worker ended")
+            trial.finish(Broken(reason) if trial.begun else Declined(reason))
         with self._lock:
             self.ready, self.over = False, True
         while not self._trials.empty():
@@ -146,7 +149,7 @@ class Slot:
         lease = trial.lease
         try:
             content = self._store.put(lease, lambda: trial.unwanted or self._stopped())
-        except (BenthamError, OSError) as error:
+        except Exception as error:  # the server's, the disk's, or that Ray's store is full
             trial.finish(Broken(readable(f"its data could not be had: {error}")))
             return
         number = next(self._numbers)
@@ -162,7 +165,7 @@ class Slot:
                 raise TimeoutError("the node did not end a trial that was killed")
             if self._ray.wait([answer], timeout=WAIT_SECONDS)[0]:
                 trial.heard(self._ray.get(answer))
-                answer = actor.look.remote(LOOK_SECONDS)
+                answer = actor.look.remote(LOOK_SECONDS) if trial.poll() is None else None
 
     def _answer(self, reference: Any) -> Any:
         """Wait for an answer, unless the slot is to end."""
