@@ -7,7 +7,7 @@ import typer
 
 from bentham.cli.files import check_writable
 
-CANDIDATES = 20
+CANDIDATES = 16  # with two cores a good minute of training
 
 
 def demo(

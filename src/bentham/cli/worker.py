@@ -174,7 +174,7 @@ def worker(
         if table is not None:
             runner = ReplayExecutor(load_table(table), scale)
         else:
-            runner = training_executor(client, log, limits, folder, algorithms, passed)
+            runner = training_executor(client, log, limits, folder, algorithms, passed, len(names))
         log.info(
             "worker started",
             server=client.server,
@@ -193,15 +193,16 @@ def training_executor(
     folder: Path,
     algorithms: Path | None,
     environment: dict[str, str],
+    devices: int,
 ) -> "Executor":
-    """The executor that trains, with the algorithms that are installed here."""
+    """The executor that trains, ready for so many trials, with what is installed here."""
     from bentham.executors import ProcessExecutor
     from bentham.executors.plans import PRELOAD, CatalogPlan
 
     plan = CatalogPlan(algorithms)
     for problem in plan.problems:
         log.warning("algorithms left out", reason=problem)
-    return ProcessExecutor(
+    executor = ProcessExecutor(
         folder,
         plan,
         lambda lease: client.trial_data(lease.trial),
@@ -209,6 +210,8 @@ def training_executor(
         preload=PRELOAD,
         environment=environment,
     )
+    executor.prepare(devices)
+    return executor
 
 
 def size(text: str) -> int:

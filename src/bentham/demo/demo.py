@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.live import Live
 
 from bentham.client import Client
-from bentham.demo.comparison import compare, in_words
+from bentham.demo.comparison import REPLAYS, compare, in_words
 from bentham.demo.look import Look, look
 from bentham.demo.processes import Child, server, worker
 from bentham.demo.record import Measured, fingerprint, measure, score_rows, study_row
@@ -53,11 +53,12 @@ def run_demo(demo: Demo) -> None:
     with ExitStack() as stack:
         stack.enter_context(_ended_by_signals())
         folder = stack.enter_context(_folder(demo.folder))
-        console.print(f"Starting a server, and a worker with {demo.devices} devices.")
+        console.print("Starting the service.")
         serving, admin = stack.enter_context(server(folder))
         token = admin.issue_token("device", label="the demo's worker").secret
         working = stack.enter_context(worker(folder, admin.server, token, demo.devices))
-        _create(demo, admin, folder, console)
+        console.print(f"It is at {admin.server}, with a worker of {demo.devices} devices.")
+        _create(demo, admin, working, folder, console)
         seen = _watch(admin, [serving, working], console)
         measured = measure(admin)
         result = _report(demo, admin, seen, measured, console)
@@ -69,7 +70,7 @@ def run_demo(demo: Demo) -> None:
             _stay(admin.server, folder, measured, [serving, working], console)
 
 
-def _create(demo: Demo, admin: Client, folder: Path, console: Console) -> None:
+def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Console) -> None:
     """Tenants upload their tables and, once all have, make their studies at the same time."""
     tasks = demo_tasks(demo.seed)[: demo.studies]
     by_tenant: dict[str, list[DemoTask]] = {}
@@ -89,6 +90,7 @@ def _create(demo: Demo, admin: Client, folder: Path, console: Console) -> None:
             clients[tenant] = stack.enter_context(Client(admin.server, secret))
             for name, content in {task.file: task.content for task in theirs}.items():
                 clients[tenant].add_dataset(name, content)
+        _until_ready(admin, demo.devices, working)
         for task in tasks:
             split = SplitAsked(seed=demo.seed)
             clients[task.tenant].create_study(
@@ -97,6 +99,13 @@ def _create(demo: Demo, admin: Client, folder: Path, console: Console) -> None:
                 metric=task.metric,
                 candidates=demo.candidates,
             )
+
+
+def _until_ready(client: Client, devices: int, working: Child) -> None:
+    """Wait for the devices: time that nobody could train in is nobody's regret."""
+    while len(client.devices()) < devices:
+        working.check()
+        time.sleep(BETWEEN_LOOKS / 5.0)
 
 
 def _watch(client: Client, children: list[Child], console: Console) -> Look:
@@ -137,15 +146,15 @@ def _report(
     )
     if not measured.arms:
         raise BenthamError("no trial brought a score, so there is nothing to compare")
-    comparison = compare(measured, demo.devices)
     console.print(
         "\nHow much later would round robin have brought the same happiness? The scores and times "
-        f"just measured, replayed on {demo.devices} devices:\n"
+        f"just measured, replayed on {demo.devices} devices, mean over {REPLAYS} orders of the "
+        "studies:\n"
     )
+    comparison = compare(measured, demo.devices)
     console.print(comparison_grid(comparison))
     console.print()
-    for line in in_words(comparison):
-        console.print(line)
+    console.print(in_words(comparison))
     return {
         "server": client.server,
         "seed": demo.seed,

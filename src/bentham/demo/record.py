@@ -68,6 +68,7 @@ def study_row(study: Study) -> dict[str, Any]:
         "model": None if best is None else best.model,
         "configuration": {} if best is None else best.configuration,
         "metrics": {} if best is None else best.metrics,
+        "models": study.models,
         "complete": study.trials.complete,
         "failed": study.trials.failed,
         "device_seconds": study.device_seconds,

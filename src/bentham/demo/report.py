@@ -16,34 +16,27 @@ NATURAL = {"rmse": "rmse", "mae": "mae", "r2": "rmse", "median-absolute-error": 
 
 def results_grid(rows: Sequence[dict[str, Any]]) -> RenderableType:
     """Each study's best model, as `study_row` tells it."""
-    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for name, justify in (
-        ("tenant", "left"),
-        ("study", "left"),
-        ("metric", "left"),
-        ("score", "right"),
-        ("model", "left"),
-        ("trials", "right"),
-        ("time", "right"),
-    ):
-        grid.add_column(
-            name,
-            justify="right" if justify == "right" else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-        )
+    grid = _grid()
+    grid.add_column("tenant", no_wrap=True)
+    grid.add_column("study", no_wrap=True)
+    grid.add_column("metric", no_wrap=True, min_width=11)
+    grid.add_column("score", no_wrap=True, min_width=6, justify="right")
+    grid.add_column("model", no_wrap=True, overflow="ellipsis")
+    grid.add_column("tried", no_wrap=True, min_width=5, justify="right")
+    grid.add_column("time", no_wrap=True, min_width=6, justify="right")
     before = ""
     for row in rows:
         natural = NATURAL.get(row["metric"], "")
         figure = row["metrics"].get(natural)
+        seconds = row["device_seconds"]
         grid.add_row(
             row["tenant"] if row["tenant"] != before else "",
             row["study"],
             row["metric"] if figure is None else f"{natural} {figure:.4g}",
-            "-" if row["score"] is None else f"{row['score']:.4f}",
+            Text("-" if row["score"] is None else f"{row['score']:.4f}", "bold"),
             row["model"] or "-",
-            str(row["complete"]) + (f", {row['failed']} failed" if row["failed"] else ""),
-            f"{row['device_seconds']:.1f} s",
+            f"{row['complete']}/{row['models']}",
+            f"{seconds:.1f} s" if seconds < 100.0 else f"{seconds:.0f} s",
         )
         before = row["tenant"]
     return grid
@@ -51,7 +44,7 @@ def results_grid(rows: Sequence[dict[str, Any]]) -> RenderableType:
 
 def comparison_grid(comparison: Comparison) -> RenderableType:
     """When each came to which happiness, and what regret it had in all."""
-    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    grid = _grid()
     grid.add_column("happiness", no_wrap=True)
     for level in LEVELS:
         grid.add_column(f"{level:.0%}", justify="right", no_wrap=True)
@@ -82,6 +75,12 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "cumulative_regret": {name: run.cumulative for name, run in runs.items()},
         "curves": {name: run.curve for name, run in runs.items()},
     }
+
+
+def _grid() -> Grid:
+    return Grid(
+        box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True, show_edge=False
+    )
 
 
 def _ratio(later: float, earlier: float) -> str:

@@ -3,10 +3,8 @@
 import statistics
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.rule import Rule
-from rich.table import Table as Grid
 from rich.text import Text
 
 from bentham.demo.look import Look
@@ -14,7 +12,9 @@ from bentham.wire import Study, Trial
 
 WIDTH = 80
 MARKS = "▁▂▃▄▅▆▇█"
-BAR, TRIALS, CURVE = 24, 20, 24  # characters
+BAR, TRIALS = 24, 16  # characters
+COLUMNS = (11, 15, TRIALS, 5, 6, 22)
+WORDS = WIDTH - 11 - BAR - 2
 BETTER, PLAIN, FAINT, ACCENT = "bold green", "cyan", "bright_black", "bold"
 
 
@@ -30,82 +30,85 @@ class Screen:
         self._regret.append(look.overview.regret_estimate)
         return Group(
             self._head(look),
-            _studies(look),
             Rule(style=FAINT),
-            _devices(look),
-            self._foot(look),
+            *_studies(look),
+            Rule(style=FAINT),
+            *_devices(look),
+            *self._foot(look),
         )
 
-    def _head(self, look: Look) -> RenderableType:
+    def _head(self, look: Look) -> Text:
         tenants = len({study.tenant for study in look.studies})
-        left = Text.assemble(
-            ("Bentham", "bold magenta"),
-            f"  {len(look.studies)} studies of {tenants} tenants",
+        return _line(
+            (Text("Bentham", "bold magenta"), 8),
+            (f"{len(look.studies)} studies of {tenants} tenants", WIDTH - 42),
+            (Text(f"{self._address} {clock(look.seconds):>6}", FAINT, justify="right"), 32),
         )
-        line = Grid.grid(expand=True)
-        line.add_column()
-        line.add_column(justify="right")
-        line.add_row(left, Text(f"{self._address}  {clock(look.seconds)}", style=FAINT))
-        return line
 
-    def _foot(self, look: Look) -> RenderableType:
-        done = look.tried / max(1, look.models)
-        line = Grid.grid(expand=True, padding=(0, 1))
-        line.add_column(style=FAINT, width=10)
-        line.add_column(width=BAR)
-        line.add_column()
-        line.add_row("trained", bar(done), Text(f"{look.tried} of {look.models} models"))
-        line.add_row(
-            "regret",
-            Text(curve(self._regret), style=PLAIN),
-            Text(f"{look.overview.regret_estimate:.4f} still to gain a study, as believed"),
-        )
-        return line
+    def _foot(self, look: Look) -> list[Text]:
+        believed = f"{look.overview.regret_estimate:.4f} still to gain a study, as believed"
+        trained = bar(look.tried / max(1, look.models))
+        return [
+            _line((Text("trained", FAINT), 11), (trained, BAR), (_of(look), WORDS)),
+            _line(
+                (Text("regret", FAINT), 11),
+                (Text(curve(self._regret), PLAIN), BAR),
+                (believed, WORDS),
+            ),
+        ]
 
 
-def _studies(look: Look) -> RenderableType:
-    grid = Grid(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1, 0, 0), show_edge=False)
-    grid.add_column("tenant", width=11, no_wrap=True, style=FAINT)
-    grid.add_column("study", width=15, no_wrap=True)
-    grid.add_column("scores as they came", width=TRIALS, no_wrap=True)
-    grid.add_column("tried", width=5, justify="right", style=FAINT)
-    grid.add_column("best", width=6, justify="right")
-    grid.add_column("model", no_wrap=True, overflow="ellipsis")
+def _of(look: Look) -> str:
+    return f"{look.tried} of {look.models} models"
+
+
+def _studies(look: Look) -> list[Text]:
+    names = ("tenant", "study", "scores in turn", "tried", "  best", "model")
+    lines = [_line(*zip((Text(name, ACCENT) for name in names), COLUMNS, strict=True))]
     before = ""
     for study in look.studies:
         best = study.incumbent
         tried = study.models - study.untried - study.trials.running
-        grid.add_row(
-            study.tenant if study.tenant != before else "",
+        cells: tuple[Text | str, ...] = (
+            Text(study.tenant if study.tenant != before else "", FAINT),
             study.name,
             marks(look.ended[study.id], study),
-            f"{tried}/{study.models}",
-            Text("-" if best is None else f"{best.score:.4f}", style=ACCENT),
+            Text(f"{tried:>2}/{study.models}", FAINT),
+            Text("-" if best is None else f"{best.score:>6.4f}", ACCENT),
             "" if best is None else best.model,
         )
+        lines.append(_line(*zip(cells, COLUMNS, strict=True)))
         before = study.tenant
-    return grid
+    return lines
 
 
-def _devices(look: Look) -> RenderableType:
+def _devices(look: Look) -> list[Text]:
     names = {study.id: study.name for study in look.studies}
-    grid = Grid.grid(expand=True, padding=(0, 1))
-    grid.add_column(style=FAINT, width=10, no_wrap=True)
-    grid.add_column(width=BAR)
-    grid.add_column(no_wrap=True, overflow="ellipsis")
-    registered = look.overview.devices.registered if look.overview.devices else 0
-    running = look.running
-    for trial in running:
+    lines = []
+    for trial in look.running:
         taken = max(0.0, look.overview.time - trial.started)
         what = Text.assemble(
+            (f"{taken:.1f} of about {trial.cost:.1f} s  ", FAINT),
             (f"{names.get(trial.study, '')}: ", ACCENT),
             trial.model,
-            (f"  {taken:.1f} of about {trial.cost:.1f} s", FAINT),
         )
-        grid.add_row(trial.device, bar(taken / trial.cost), what)
-    for _ in range(registered - len(running)):
-        grid.add_row("", Text("idle", style=FAINT), "")
-    return grid
+        lines.append(
+            _line((Text(trial.device, FAINT), 11), (bar(taken / trial.cost), BAR), (what, WORDS))
+        )
+    registered = look.overview.devices.registered if look.overview.devices else 0
+    return lines + [Text("idle", FAINT)] * (registered - len(lines))
+
+
+def _line(*cells: tuple[Text | str, int]) -> Text:
+    """Cells beside each other, each cropped or filled up to its width, with a space between."""
+    line = Text(no_wrap=True, overflow="crop")
+    for place, (content, width) in enumerate(cells):
+        cell = Text(content) if isinstance(content, str) else content.copy()
+        if cell.justify == "right":
+            cell.pad_left(max(0, width - cell.cell_len))
+        cell.truncate(width, overflow="ellipsis", pad=True)
+        line.append(" " if place else "").append_text(cell)
+    return line
 
 
 def marks(trials: Sequence[Trial], study: Study) -> Text:
@@ -135,14 +138,14 @@ def marks(trials: Sequence[Trial], study: Study) -> Text:
 def bar(share: float) -> Text:
     """A bar that is full at 1."""
     full = round(min(1.0, max(0.0, share)) * BAR)
-    return Text.assemble(("━" * full, BETTER), ("━" * (BAR - full), FAINT))
+    return Text.assemble(("━" * full, BETTER), ("┄" * (BAR - full), FAINT))
 
 
 def curve(values: Sequence[float]) -> str:
     """How a figure went, from the first value to the last."""
     if not values:
         return ""
-    count = min(CURVE, len(values))
+    count = min(BAR, len(values))
     chosen = [values[(len(values) - 1) * place // max(1, count - 1)] for place in range(count)]
     top = max(max(chosen), 1e-9)
     return "".join(MARKS[round(max(0.0, value) / top * (len(MARKS) - 1))] for value in chosen)
