@@ -110,6 +110,14 @@ class ProcessExecutor:
         self._idle: list[Tender] = []
         self._running: list[ProcessTrial] = []
 
+    def prepare(self, count: int) -> None:
+        """Start so many wardens: the first trials need not wait for what wardens import.
+
+        Nor does what is learned of costs begin with trials that seem to take long.
+        """
+        with self._lock:
+            self._idle += [self._another() for _ in range(count - len(self._tenders))]
+
     def start(self, lease: Lease) -> "ProcessTrial":
         """Begin a trial: under an idle warden, or one more."""
         with self._lock:

@@ -90,6 +90,8 @@ class Tender:
             warden.wait()
 
     def _live(self) -> None:
+        with suppress(OSError):  # then it fails for the first task again, which says so
+            self._woken()
         while (task := self._tasks.get()) is not None:
             reason = "killed"
             try:
