@@ -34,6 +34,7 @@ from bentham.wire import Lease
 
 LARGEST_DATA = 20 * 2**30  # of all data that is kept, in bytes
 LONGEST_REASON = 600
+READY_SECONDS = 60.0  # wardens may take so long to start
 PATIENCE_SECONDS = 10.0  # with a warden that does not end a trial
 WAKE_SECONDS = 120.0  # for a warden to import what it needs
 # What a trial sees of the worker's environment: never its token, or other secrets.
@@ -111,12 +112,16 @@ class ProcessExecutor:
         self._running: list[ProcessTrial] = []
 
     def prepare(self, count: int) -> None:
-        """Start so many wardens: the first trials need not wait for what wardens import.
+        """Start so many wardens, and wait until they have imported what trials need.
 
-        Nor does what is learned of costs begin with trials that seem to take long.
+        Else the first trials would seem to take seconds longer than they do, and costs are learned.
         """
         with self._lock:
-            self._idle += [self._another() for _ in range(count - len(self._tenders))]
+            fresh = [self._another(ahead=True) for _ in range(count - len(self._tenders))]
+            self._idle += fresh
+        until = time.monotonic() + READY_SECONDS
+        for tender in fresh:
+            tender.ready.wait(max(0.0, until - time.monotonic()))
 
     def start(self, lease: Lease) -> "ProcessTrial":
         """Begin a trial: under an idle warden, or one more."""
@@ -144,8 +149,8 @@ class ProcessExecutor:
             tender.wait(max(0.0, until - time.monotonic()))
         self.folders.close()
 
-    def _another(self) -> Tender:
-        tender = Tender(self._preload, self._hold, self.environment, self._rest)
+    def _another(self, ahead: bool = False) -> Tender:
+        tender = Tender(self._preload, self._hold, self.environment, self._rest, ahead)
         self._tenders.append(tender)
         return tender
 
