@@ -34,7 +34,6 @@ from bentham.wire import Lease
 
 LARGEST_DATA = 20 * 2**30  # of all data that is kept, in bytes
 LONGEST_REASON = 600
-READY_SECONDS = 60.0  # wardens may take so long to start
 PATIENCE_SECONDS = 10.0  # with a warden that does not end a trial
 WAKE_SECONDS = 120.0  # for a warden to import what it needs
 # What a trial sees of the worker's environment: never its token, or other secrets.
@@ -119,7 +118,7 @@ class ProcessExecutor:
         with self._lock:
             fresh = [self._another(ahead=True) for _ in range(count - len(self._tenders))]
             self._idle += fresh
-        until = time.monotonic() + READY_SECONDS
+        until = time.monotonic() + WAKE_SECONDS
         for tender in fresh:
             tender.ready.wait(max(0.0, until - time.monotonic()))
 
