@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine with Python 3.11 or later, make and pip:
-#   make demo   installs, then simulates the paper's comparison and draws it
+#   make demo   installs, then serves 14 studies of 5 tenants and trains for real
 #   make test   installs, then checks style, types and behaviour
 PYTHON ?= python3
 VENV := .venv
@@ -21,9 +21,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(INSTALLED) ## Compare the policies on a bundled table of real scores; writes demo.png
-	@$(BIN)/bentham simulate oboe:8 --devices 4 --repeat 3 \
-	  --paper --policy joint --policy oracle --plot demo.png
+demo: $(INSTALLED) ## A service that trains for five tenants, watched live; DEMO=--exit-when-done to end by itself
+	@$(BIN)/bentham demo $(DEMO)
 
 test: lint types unit ## Style, types and all tests
 

@@ -178,6 +178,9 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
         (["worker", "--algorithms", "none.toml"], "none.toml: cannot be read"),
         (["worker", "--pass-environment", "NOT_SET_AT_ALL"], "which is not set"),
         (["worker", "--folder", "/dev/null/x"], "name another folder with --folder"),
+        (["worker", "--address", "auto"], "add --executor ray"),
+        (["worker", "--executor", "ray", "--table", "oboe:8"], "for --executor replay"),
+        (["worker", "--executor", "ray", "--name", "x" * 51], "longer than 63"),
     ],
 )  # fmt: skip
 def test_what_is_refused(

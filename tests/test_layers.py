@@ -28,8 +28,11 @@ ALLOWED = {
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
     "service": {"core", "tables", "storage", "snapshots", "training", "wire", "errors", ""},
     "http": {"service", "storage", "tables", "training", "wire", "errors", ""},
+    "demo": {"core", "tables", "sim", "experiments", "wire", "client", "training", "executors"}
+    | {"errors"},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
     | {"storage", "service", "http", "wire", "client", "executors", "worker", "training"}
+    | {"demo"}
     | {"errors", ""},
     "__main__": {"cli"},
 }

@@ -21,7 +21,7 @@ print(how, "begins", flush=True)
 if how == "hang":
     time.sleep(600)
 if how == "eat":
-    held = [bytearray(10**7) for _ in range(10**4)]
+    held = [b"x" * 10**8 for _ in range(10**4)]
 if how == "detach":
     if os.fork() == 0:
         os.setsid()
@@ -47,7 +47,7 @@ command = '{python} {script} {name} {place}'
 """
 # What each ends with, in the words that its tenant reads.
 REASONS = {
-    "hang": "2 s", "eat": "memory", "detach": "3", "nan": "nan",
+    "hang": "6 seconds", "eat": "memory", "detach": "3", "nan": "nan",
     "raise": "ValueError: the learning rate is negative",
 }  # fmt: skip
 
@@ -87,7 +87,7 @@ def test_models_that_misbehave_fail_with_a_reason_and_the_devices_go_on(
         study = lab.create_study("bad company", algorithms=[*REASONS, "good"], candidates=6)
         worker = site.trainer(
             "--devices", 2, "--algorithms", tmp_path / "algorithms.toml", "--memory", "300M",
-            "--time-limit", 2,
+            "--time-limit", 6,
         )  # fmt: skip
         trials = closed(lab, study)
         shown = {trial.model: trial for trial in reversed(trials)}

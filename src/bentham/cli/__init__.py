@@ -9,6 +9,7 @@ import typer
 from bentham import __version__
 from bentham.cli.bench import bench_app
 from bentham.cli.db import db_app
+from bentham.cli.demo import demo
 from bentham.cli.log import log_app
 from bentham.cli.remote_catalog import algorithms, costs, metrics
 from bentham.cli.remote_datasets import dataset_app
@@ -36,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(simulate)
 app.command()(replay)
 app.command()(reproduce)

@@ -210,7 +210,7 @@ def worker(
                 warn=lambda text: log.warning("trouble with Ray", reason=text),
             )
         else:
-            runner = training_executor(client, log, limits, folder, algorithms, passed)
+            runner = training_executor(client, log, limits, folder, algorithms, passed, len(names))
         which = {"devices": len(names), "first": names[0]} if names else {"prefix": prefix}
         log.info("worker started", server=client.server, executor=chosen.value, **which)
         Worker(client, runner, names, log, kind=kind, exit_when_idle=exit_when_idle).run()
@@ -224,15 +224,16 @@ def training_executor(
     folder: Path,
     algorithms: Path | None,
     environment: dict[str, str],
+    devices: int,
 ) -> "Executor":
-    """The executor that trains, with the algorithms that are installed here."""
+    """The executor that trains, ready for so many trials, with what is installed here."""
     from bentham.executors import ProcessExecutor
     from bentham.executors.plans import PRELOAD, CatalogPlan
 
     plan = CatalogPlan(algorithms)
     for problem in plan.problems:
         log.warning("algorithms left out", reason=problem)
-    return ProcessExecutor(
+    executor = ProcessExecutor(
         folder,
         plan,
         lambda lease: client.trial_data(lease.trial),
@@ -240,6 +241,8 @@ def training_executor(
         preload=PRELOAD,
         environment=environment,
     )
+    executor.prepare(devices)
+    return executor
 
 
 def size(text: str) -> int:

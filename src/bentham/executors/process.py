@@ -110,6 +110,18 @@ class ProcessExecutor:
         self._idle: list[Tender] = []
         self._running: list[ProcessTrial] = []
 
+    def prepare(self, count: int) -> None:
+        """Start so many wardens, and wait until they have imported what trials need.
+
+        Else the first trials would seem to take seconds longer than they do, and costs are learned.
+        """
+        with self._lock:
+            fresh = [self._another(ahead=True) for _ in range(count - len(self._tenders))]
+            self._idle += fresh
+        until = time.monotonic() + WAKE_SECONDS
+        for tender in fresh:
+            tender.ready.wait(max(0.0, until - time.monotonic()))
+
     def start(self, lease: Lease) -> "ProcessTrial":
         """Begin a trial: under an idle warden, or one more."""
         with self._lock:
@@ -136,8 +148,8 @@ class ProcessExecutor:
             tender.wait(max(0.0, until - time.monotonic()))
         self.folders.close()
 
-    def _another(self) -> Tender:
-        tender = Tender(self._preload, self._hold, self.environment, self._rest)
+    def _another(self, ahead: bool = False) -> Tender:
+        tender = Tender(self._preload, self._hold, self.environment, self._rest, ahead)
         self._tenders.append(tender)
         return tender
 

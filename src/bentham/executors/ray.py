@@ -6,6 +6,7 @@ is retried by Ray: the server's leases are the truth.
 """
 
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ from bentham.wire import Lease
 FOLLOW_SECONDS = 1.0  # between looks at which nodes there are
 LONGEST_PAUSE = 60.0  # before a slot that could not be made ready is tried again
 MOST_SLOTS = 1000
+KNOCK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +186,20 @@ def connect(ray: Any, address: str) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     own = {"include_dashboard": False} if address == "local" else {}
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
     except Exception as error:
         raise InvalidInput(
             f"no Ray cluster could be reached at {address!r} ({error}); start one with: ray start "
             "--head, or have this machine join with: ray start --address HEAD:6379"
         ) from None
+
+
+def _knock(address: str) -> None:
+    """Raise at once where nobody listens: Ray itself would wait for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
 
 
 def living(nodes: Sequence[dict[str, Any]]) -> list[Node]:

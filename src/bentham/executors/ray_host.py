@@ -5,6 +5,7 @@ the same way. Nothing of Ray is imported here before an actor asks for its data.
 """
 
 import hashlib
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -59,12 +60,18 @@ class Look:
 
 
 class SlotHost:
-    """Made by Ray on the slot's node. `look` may be called while `end` is, from other threads."""
+    """Made by Ray on the slot's node, which calls it from several threads.
+
+    So to kill a trial need not wait for a look at it; but calls may overtake each other, and a
+    trial has a number, by which it is ended even before it has begun.
+    """
 
     def __init__(self, setup: Setup):
         self._setup = setup
         self._executor: ProcessExecutor | None = None
+        self._lock = threading.Lock()
         self._trial: ProcessTrial | None = None
+        self._number = self._ended = -1
         self._content: Any = None  # a reference to the data in Ray's object store
 
     def ready(self) -> tuple[str, ...]:
@@ -84,11 +91,14 @@ class SlotHost:
         )
         return plan.problems
 
-    def begin(self, lease: str, content: list[Any]) -> Look:
+    def begin(self, number: int, lease: str, content: list[Any]) -> Look:
         """Start a trial. The reference to its data comes in a list, so that Ray leaves it one."""
         assert self._executor is not None
-        self._content = content[0]
-        self._trial = self._executor.start(Lease.model_validate_json(lease))
+        with self._lock:
+            self._content, self._number = content[0], number
+            self._trial = self._executor.start(Lease.model_validate_json(lease))
+            if self._ended == number:
+                self._trial.kill()
         return self.look(0.0)
 
     def look(self, seconds: float) -> Look:
@@ -103,10 +113,12 @@ class SlotHost:
         self._content = None
         return Look(outcome, trial.progress(), trial.log())
 
-    def end(self) -> None:
-        """Kill the trial."""
-        if self._trial is not None:
-            self._trial.kill()
+    def end(self, number: int) -> None:
+        """Kill a trial, if it is not over."""
+        with self._lock:
+            self._ended = number
+            if self._trial is not None and self._number == number:
+                self._trial.kill()
 
     def close(self) -> None:
         """Kill what runs, and leave nothing behind."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from itertools import count
 from queue import SimpleQueue
 from typing import Any
 
@@ -29,6 +30,7 @@ class RayTrial:
     def __init__(self, lease: Lease):
         self.lease = lease
         self.unwanted = False
+        self.begun = False  # whether the node has answered
         self._lock = threading.Lock()
         self._outcome: Outcome | None = None
         self._progress = Progress()
@@ -52,6 +54,7 @@ class RayTrial:
 
     def heard(self, look: Look) -> None:
         """Take what the node tells."""
+        self.begun = True
         self._progress, self._log = look.progress, look.log
         if look.outcome is not None:
             self.finish(look.outcome)
@@ -76,9 +79,11 @@ class Slot:
         self.ready = self.over = False
         self.failure = ""
         self.problems: tuple[str, ...] = ()
+        self.actor: Any = None
         self._place, self._store = place, store
         self._ray: Any = import_module("ray")
         self._trials: SimpleQueue[RayTrial | None] = SimpleQueue()
+        self._numbers = count()
         self._lock = threading.Lock()
         self._lost = ""  # why the node is gone
         self._closing = False
@@ -112,11 +117,10 @@ class Slot:
         self._thread.join(seconds)
 
     def _live(self) -> None:
-        actor: Any = None
         trial: RayTrial | None = None
         why, broken = "", False
         try:
-            actor = self._place()
+            actor = self.actor = self._place()
             self.problems = self._answer(actor.ready.remote())
             self.ready = True
             while (trial := self._trials.get()) is not None:
@@ -129,37 +133,39 @@ class Slot:
             self.failure = why
         # First the outcome: who sees that the slot is gone is to know what became of its trial.
         if trial is not None:
-            trial.finish(Broken(readable(why or "the worker ended")))
+            reason = readable(why or "the worker ended")
+            trial.finish(Broken(reason) if trial.begun else Declined(reason))
         with self._lock:
             self.ready, self.over = False, True
         while not self._trials.empty():
             left = self._trials.get()
             if left is not None:
                 left.finish(Declined(f"the slot {self.name} is gone"))
-        if actor is not None:
-            self._free(actor, broken or bool(self._lost))
+        if self.actor is not None:
+            self._free(self.actor, broken or bool(self._lost))
 
     def _run(self, actor: Any, trial: RayTrial) -> None:
         """Have the node run a trial to its end. Raises when the slot can run no more."""
         lease = trial.lease
         try:
             content = self._store.put(lease, lambda: trial.unwanted or self._stopped())
-        except (BenthamError, OSError) as error:
+        except Exception as error:  # the server's, the disk's, or that Ray's store is full
             trial.finish(Broken(readable(f"its data could not be had: {error}")))
             return
-        answer = actor.begin.remote(lease.model_dump_json(), [content])
+        number = next(self._numbers)
+        answer = actor.begin.remote(number, lease.model_dump_json(), [content])
         kill_by: float | None = None
         while trial.poll() is None:
             if self._stopped():
                 raise _Stopped
             if trial.unwanted and kill_by is None:
-                actor.end.remote()
+                actor.end.remote(number)
                 kill_by = time.monotonic() + PATIENCE_SECONDS
             if kill_by is not None and time.monotonic() > kill_by:
                 raise TimeoutError("the node did not end a trial that was killed")
             if self._ray.wait([answer], timeout=WAIT_SECONDS)[0]:
                 trial.heard(self._ray.get(answer))
-                answer = actor.look.remote(LOOK_SECONDS)
+                answer = actor.look.remote(LOOK_SECONDS) if trial.poll() is None else None
 
     def _answer(self, reference: Any) -> Any:
         """Wait for an answer, unless the slot is to end."""

@@ -35,6 +35,8 @@ class Task(Protocol):
 class Tender:
     """Runs one task at a time; `idle` is told when it could take another.
 
+    With `ahead` its warden is started at once, and `ready` is set when no task would wait for it.
+
     The thread lives as long as its warden, which the kernel would otherwise kill: a process that
     is to die with its parent dies with the thread that started it.
     """
@@ -45,13 +47,15 @@ class Tender:
         hold: Hold,
         environment: Mapping[str, str],
         idle: Callable[["Tender"], None],
+        ahead: bool = False,
     ):
         self._command = [sys.executable, "-P", "-m", "bentham.executors.warden", "--hold", hold]
         self._command += [f"--preload={module}" for module in preload]
         self._environment, self._idle = dict(environment), idle
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._warden: subprocess.Popen[bytes] | None = None
-        self._ready = False
+        self._ready, self._ahead = False, ahead
+        self.ready = threading.Event()
         self._sending = threading.Lock()
         threading.Thread(target=self._live, daemon=True, name="tender").start()
 
@@ -90,6 +94,10 @@ class Tender:
             warden.wait()
 
     def _live(self) -> None:
+        if self._ahead:
+            with suppress(OSError):  # then it fails for the first task again, which says so
+                self._await_ready(self._woken())
+            self.ready.set()
         while (task := self._tasks.get()) is not None:
             reason = "killed"
             try:
@@ -121,7 +129,7 @@ class Tender:
         """Have a trial run to its end; the answer is why there was none, if there was none."""
         assert warden.stdout is not None
         # Only now the order, which may be long: to kill a trial must never wait for imports.
-        self._ready = self._ready or bool(warden.stdout.readline())
+        self._await_ready(warden)
         self._send(order)
         if task.unwanted:  # it may have been told before there was a trial to kill
             self.kill_trial()
@@ -133,6 +141,10 @@ class Tender:
         code = warden.wait()
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         return f"the process that watches trials ended ({how})"
+
+    def _await_ready(self, warden: "subprocess.Popen[bytes]") -> None:
+        assert warden.stdout is not None
+        self._ready = self._ready or bool(warden.stdout.readline())
 
     def _send(self, order: Order) -> None:
         warden = self._warden

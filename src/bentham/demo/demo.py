@@ -1,0 +1,241 @@
+"""One run of the demo, from the start of the server to its end."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.live import Live
+
+from bentham.client import Client
+from bentham.demo.comparison import REPLAYS, compare, in_words
+from bentham.demo.look import Look, look
+from bentham.demo.processes import Child, server, worker
+from bentham.demo.record import Measured, fingerprint, measure, score_rows, study_row
+from bentham.demo.report import comparison_grid, comparison_json, results_grid
+from bentham.demo.screen import WIDTH, Screen, clock
+from bentham.demo.tasks import DemoTask, demo_tasks
+from bentham.errors import BenthamError, InvalidInput
+from bentham.wire import DataAsked, SplitAsked
+
+BETWEEN_LOOKS = 0.5
+BETWEEN_LINES = 10.0  # where nobody looks at a terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What is asked for; `studies` cuts the list short."""
+
+    seed: int
+    devices: int
+    candidates: int
+    studies: int | None = None
+    folder: Path | None = None
+    output: Path | None = None
+    stay: bool = True
+
+
+def run_demo(demo: Demo) -> None:
+    """Serve, train, print and compare; then stay up, if asked to, until an interrupt."""
+    console = Console(highlight=False)
+    console.width = min(WIDTH, console.width)
+    began = time.monotonic()
+    with ExitStack() as stack:
+        stack.enter_context(_ended_by_signals())
+        folder = stack.enter_context(_folder(demo.folder))
+        console.print("Starting the service.")
+        serving, admin = stack.enter_context(server(folder))
+        token = admin.issue_token("device", label="the demo's worker").secret
+        working = stack.enter_context(worker(folder, admin.server, token, demo.devices))
+        console.print(f"It is at {admin.server}, with a worker of {demo.devices} devices.")
+        _create(demo, admin, working, folder, console)
+        seen = _watch(admin, [serving, working], console)
+        measured = measure(admin)
+        result = _report(demo, admin, seen, measured, console)
+        result["seconds"] = time.monotonic() - began
+        console.print(f"\nAll of this took {clock(result['seconds'])} minutes.")
+        if demo.output is not None:
+            demo.output.write_text(json.dumps(result, indent=1) + "\n")
+        if demo.stay:
+            _stay(admin.server, folder, measured, [serving, working], console)
+
+
+def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Console) -> None:
+    """Tenants upload their tables and, once all have, make their studies at the same time."""
+    tasks = demo_tasks(demo.seed)[: demo.studies]
+    by_tenant: dict[str, list[DemoTask]] = {}
+    for task in tasks:
+        by_tenant.setdefault(task.tenant, []).append(task)
+    files = len({(task.tenant, task.file) for task in tasks})
+    console.print(
+        f"{len(by_tenant)} tenants upload {files} tables and make {len(tasks)} studies of "
+        f"{demo.candidates} candidates each."
+    )
+    with ExitStack() as stack:
+        clients: dict[str, Client] = {}
+        for tenant, theirs in by_tenant.items():
+            admin.create_tenant(tenant)
+            secret = admin.issue_token("tenant", tenant).secret
+            _write_token(folder / f"{tenant}.token", secret)
+            clients[tenant] = stack.enter_context(Client(admin.server, secret))
+            for name, content in {task.file: task.content for task in theirs}.items():
+                clients[tenant].add_dataset(name, content)
+        _until_ready(admin, demo.devices, working)
+        for task in tasks:
+            split = SplitAsked(seed=demo.seed)
+            clients[task.tenant].create_study(
+                task.study,
+                data=DataAsked(dataset=task.file, target=task.target, split=split),
+                metric=task.metric,
+                candidates=demo.candidates,
+            )
+
+
+def _until_ready(client: Client, devices: int, working: Child) -> None:
+    """Wait for the devices: time that nobody could train in is nobody's regret."""
+    while len(client.devices()) < devices:
+        working.check()
+        time.sleep(BETWEEN_LOOKS / 5.0)
+
+
+def _watch(client: Client, children: list[Child], console: Console) -> Look:
+    """Show the run until everything was tried."""
+    screen, said = Screen(client.server), time.monotonic()
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        while True:
+            seen = look(client)
+            if console.is_terminal:
+                live.update(screen.picture(seen), refresh=True)
+            elif time.monotonic() > said + BETWEEN_LINES:
+                said = time.monotonic()
+                console.print(
+                    f"{clock(seen.seconds)}  {seen.tried} of {seen.models} models trained, "
+                    f"{seen.overview.regret_estimate:.4f} still to gain a study, as believed"
+                )
+            if seen.done:
+                return seen
+            for child in children:
+                child.check()
+            time.sleep(BETWEEN_LOOKS)
+
+
+def _report(
+    demo: Demo, client: Client, seen: Look, measured: Measured, console: Console
+) -> dict[str, Any]:
+    """Print the results; the same for programs."""
+    rows = [study_row(client.study(study.id)) for study in seen.studies]
+    console.print(f"\nThe best model of each study, after {clock(seen.seconds)} of training:\n")
+    console.print(results_grid(rows))
+    failed = sum(row["failed"] for row in rows)
+    if failed:
+        console.print(f"{failed} trials failed; bentham trial list --state failed says why.")
+    letters = fingerprint(measured)
+    console.print(
+        f"\n{len(measured.arms)} scores, fingerprint {letters}: with seed {demo.seed} the same in "
+        "every run on this machine."
+    )
+    if not measured.arms:
+        raise BenthamError("no trial brought a score, so there is nothing to compare")
+    console.print(
+        "\nHow much later would round robin have brought the same happiness? The scores and times "
+        f"just measured, replayed on {demo.devices} devices, mean over {REPLAYS} orders of the "
+        "studies:\n"
+    )
+    comparison = compare(measured, demo.devices)
+    console.print(comparison_grid(comparison))
+    console.print()
+    console.print(in_words(comparison))
+    return {
+        "server": client.server,
+        "seed": demo.seed,
+        "devices": demo.devices,
+        "studies": rows,
+        "fingerprint": letters,
+        "scores": score_rows(measured),
+        "comparison": comparison_json(comparison),
+    }
+
+
+def _stay(
+    address: str, folder: Path, measured: Measured, children: list[Child], console: Console
+) -> None:
+    """Stay up until an interrupt, and say how to look around."""
+    study, program = measured.studies[0], _program()
+    token = folder / f"{study.tenant}.token"
+    console.print(f"\nThe service stays up at {address}. Look around in another terminal:\n")
+    console.print(
+        f"  export BENTHAM_SERVER={address}\n"
+        f"  export BENTHAM_TOKEN_FILE={token}\n"
+        f"  {program} study list\n"
+        f"  {program} study export '{study.name}' > best.py\n"
+        f"  {program} study create mine --data my.csv --target column\n",
+        soft_wrap=True,
+    )
+    console.print("Ctrl-C ends the demo, and with it the service.", style="bold")
+    try:
+        while True:
+            for child in children:
+                child.check()
+            time.sleep(1.0)
+    except KeyboardInterrupt:
+        console.print("Ending.")
+
+
+@contextmanager
+def _folder(given: Path | None) -> Iterator[Path]:
+    """Where everything is kept: a folder that is gone in the end, unless one was named."""
+    if given is None:
+        with tempfile.TemporaryDirectory(
+            prefix="bentham-demo-", ignore_cleanup_errors=True
+        ) as name:
+            yield Path(name)
+        return
+    given.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if any(given.iterdir()):
+        raise InvalidInput(f"{given} is not empty; name an empty folder, or leave --folder out")
+    yield given.absolute()
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A request to end, or a terminal that is closed, unwinds as Ctrl-C does.
+
+    What comes after the first does not disturb the end, in which processes are ended in turn.
+    """
+
+    def unwind(number: int, _frame: FrameType | None) -> NoReturn:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(128 + number)
+
+    before = {
+        number: signal.signal(number, unwind)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _write_token(path: Path, secret: str) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secret + "\n")
+
+
+def _program() -> str:
+    """What to type for `bentham`, in an environment that may not be active."""
+    return "bentham" if shutil.which("bentham") else f"{sys.executable} -m bentham"

@@ -1,0 +1,58 @@
+"""One look at the run, as the API tells it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from bentham.client import Client
+from bentham.wire import Overview, Study, Trial
+
+
+@dataclass(frozen=True)
+class Look:
+    """The studies, their trials and the pool at one time."""
+
+    studies: list[Study]
+    trials: list[Trial]
+    overview: Overview
+
+    @property
+    def seconds(self) -> float:
+        """Since the first study was there."""
+        began = min((study.created for study in self.studies), default=self.overview.time)
+        return max(0.0, self.overview.time - began)
+
+    @property
+    def models(self) -> int:
+        """How many models there are to train, over all studies."""
+        return sum(study.models for study in self.studies)
+
+    @cached_property
+    def ended(self) -> dict[str, list[Trial]]:
+        """The trials of each study that brought a score, in the order that they ended."""
+        found: dict[str, list[Trial]] = {study.id: [] for study in self.studies}
+        for trial in sorted(self.trials, key=lambda trial: trial.ended or 0.0):
+            if trial.state == "complete" and trial.study in found:
+                found[trial.study].append(trial)
+        return found
+
+    @property
+    def running(self) -> list[Trial]:
+        """What runs now, by device."""
+        found = [trial for trial in self.trials if trial.state == "running"]
+        return sorted(found, key=lambda trial: trial.device)
+
+    @property
+    def tried(self) -> int:
+        """How many models were tried to their end."""
+        return sum(study.models - study.untried - study.trials.running for study in self.studies)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to run."""
+        return all(study.untried == 0 == study.trials.running for study in self.studies)
+
+
+def look(client: Client) -> Look:
+    """Ask the server."""
+    studies = sorted(client.studies(), key=lambda study: study.created)
+    return Look(studies, list(client.trials()), client.overview())

@@ -1,0 +1,156 @@
+"""The live view of the demo: 80 columns, and lines enough for 14 studies in a small terminal."""
+
+import statistics
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from bentham.demo.look import Look
+from bentham.wire import Study, Trial
+
+WIDTH = 80
+MARKS = "▁▂▃▄▅▆▇█"
+BAR, TRIALS = 24, 16  # characters
+COLUMNS = (11, 15, TRIALS, 5, 6, 22)
+WORDS = WIDTH - 11 - BAR - 2
+BETTER, PLAIN, FAINT, ACCENT = "bold green", "cyan", "bright_black", "bold"
+
+
+class Screen:
+    """Makes pictures of looks; remembers how the believed regret fell."""
+
+    def __init__(self, address: str):
+        self._address = address
+        self._regret: list[float] = []
+
+    def picture(self, look: Look) -> RenderableType:
+        """What there is to see."""
+        self._regret.append(look.overview.regret_estimate)
+        return Group(
+            self._head(look),
+            Rule(style=FAINT),
+            *_studies(look),
+            Rule(style=FAINT),
+            *_devices(look),
+            *self._foot(look),
+        )
+
+    def _head(self, look: Look) -> Text:
+        tenants = len({study.tenant for study in look.studies})
+        return _line(
+            (Text("Bentham", "bold magenta"), 8),
+            (f"{len(look.studies)} studies of {tenants} tenants", WIDTH - 42),
+            (Text(f"{self._address} {clock(look.seconds):>6}", FAINT, justify="right"), 32),
+        )
+
+    def _foot(self, look: Look) -> list[Text]:
+        believed = f"{look.overview.regret_estimate:.4f} still to gain a study, as believed"
+        trained = bar(look.tried / max(1, look.models))
+        return [
+            _line((Text("trained", FAINT), 11), (trained, BAR), (_of(look), WORDS)),
+            _line(
+                (Text("regret", FAINT), 11),
+                (Text(curve(self._regret), PLAIN), BAR),
+                (believed, WORDS),
+            ),
+        ]
+
+
+def _of(look: Look) -> str:
+    return f"{look.tried} of {look.models} models"
+
+
+def _studies(look: Look) -> list[Text]:
+    names = ("tenant", "study", "scores in turn", "tried", "  best", "model")
+    lines = [_line(*zip((Text(name, ACCENT) for name in names), COLUMNS, strict=True))]
+    before = ""
+    for study in look.studies:
+        best = study.incumbent
+        tried = study.models - study.untried - study.trials.running
+        cells: tuple[Text | str, ...] = (
+            Text(study.tenant if study.tenant != before else "", FAINT),
+            study.name,
+            marks(look.ended[study.id], study),
+            Text(f"{tried:>2}/{study.models}", FAINT),
+            Text("-" if best is None else f"{best.score:>6.4f}", ACCENT),
+            "" if best is None else best.model,
+        )
+        lines.append(_line(*zip(cells, COLUMNS, strict=True)))
+        before = study.tenant
+    return lines
+
+
+def _devices(look: Look) -> list[Text]:
+    names = {study.id: study.name for study in look.studies}
+    lines = []
+    for trial in look.running:
+        taken = max(0.0, look.overview.time - trial.started)
+        what = Text.assemble(
+            (f"{taken:.1f} of about {trial.cost:.1f} s  ", FAINT),
+            (f"{names.get(trial.study, '')}: ", ACCENT),
+            trial.model,
+        )
+        lines.append(
+            _line((Text(trial.device, FAINT), 11), (bar(taken / trial.cost), BAR), (what, WORDS))
+        )
+    registered = look.overview.devices.registered if look.overview.devices else 0
+    return lines + [Text("idle", FAINT)] * (registered - len(lines))
+
+
+def _line(*cells: tuple[Text | str, int]) -> Text:
+    """Cells beside each other, each cropped or filled up to its width, with a space between."""
+    line = Text(no_wrap=True, overflow="crop")
+    for place, (content, width) in enumerate(cells):
+        cell = Text(content) if isinstance(content, str) else content.copy()
+        if cell.justify == "right":
+            cell.pad_left(max(0, width - cell.cell_len))
+        cell.truncate(width, overflow="ellipsis", pad=True)
+        line.append(" " if place else "").append_text(cell)
+    return line
+
+
+def marks(trials: Sequence[Trial], study: Study) -> Text:
+    """A mark for each trial as it ended, the higher the better; green where it was the best yet.
+
+    The scale is the study's own: a middling score is a middling mark, and the best a full one.
+    """
+    scores = [trial.score for trial in trials if trial.score is not None]
+    text = Text()
+    if scores:
+        best = max(scores)
+        middling = statistics.median(best - score for score in scores) or 1e-9
+        so_far = float("-inf")
+        for score in scores:
+            height = max(0.0, 1.0 - (best - score) / (2.0 * middling))
+            text.append(
+                MARKS[round(height * (len(MARKS) - 1))], BETTER if score > so_far else PLAIN
+            )
+            so_far = max(so_far, score)
+    text.append("·" * max(0, study.models - len(scores)), FAINT)
+    # More than fit: the first ones tell the story, since the best come early.
+    if len(text) > TRIALS:
+        text.truncate(TRIALS, overflow="ellipsis")
+    return text
+
+
+def bar(share: float) -> Text:
+    """A bar that is full at 1."""
+    full = round(min(1.0, max(0.0, share)) * BAR)
+    return Text.assemble(("━" * full, BETTER), ("┄" * (BAR - full), FAINT))
+
+
+def curve(values: Sequence[float]) -> str:
+    """How a figure went, from the first value to the last."""
+    if not values:
+        return ""
+    count = min(BAR, len(values))
+    chosen = [values[(len(values) - 1) * place // max(1, count - 1)] for place in range(count)]
+    top = max(max(chosen), 1e-9)
+    return "".join(MARKS[round(max(0.0, value) / top * (len(MARKS) - 1))] for value in chosen)
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
