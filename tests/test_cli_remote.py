@@ -11,7 +11,7 @@ from clients import TOKEN
 from commands import Bentham, one_line
 from servers import Canned
 
-from bentham.cli.remote import number, seconds_of, span, time_of
+from bentham.cli.remote import file_name, number, seconds_of, span, time_of
 from bentham.cli.worker import device_names
 from bentham.errors import InvalidInput
 
@@ -231,3 +231,17 @@ def test_names_of_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     for prefix in ("", "-a", "a b", "ä", "x" * 63):
         with pytest.raises(InvalidInput, match="--name"):
             device_names(prefix, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("sklearn:iris", "sklearn-iris"),
+        ("churn.csv", "churn.csv"),
+        ("../../etc/passwd", "etc-passwd"),
+        (".hidden", "hidden"),
+        ("...", "unnamed"),
+    ],
+)
+def test_what_is_written_is_in_this_folder(name: str, file: str) -> None:
+    assert file_name(name) == file
