@@ -275,8 +275,8 @@ def test_the_words_name_who_was_later() -> None:
     slow, quick = real_regret(measured()), real_regret(hurried(measured()))
     text = in_words(Comparison(slow, quick, slow))
     assert text == (
-        "Round robin takes 2 times as long to 90% of the happiness, 2 times to 98%, 2 times to 99% "
-        "and 2 times to 100%; it has 2 times the regret in all."
+        "Round robin takes 2.0 times as long to 90% of the happiness, 2.0 times to 98%, 2.0 times "
+        "to 99% and 2.0 times to 100%; it has 2.0 times the regret in all."
     )
     text = in_words(Comparison(slow, slow, quick))
     assert text.startswith("Round robin takes 0.5 times as long")

@@ -167,7 +167,7 @@ def in_words(comparison: Comparison) -> str:
     """What the replays say, for Bentham or against it."""
     taken = {level: comparison.times(level)[1:] for level in LEVELS}
     parts = [
-        f"{round_robin / joint:.2g} times to {level:.0%}"
+        f"{factor(round_robin, joint)} times to {level:.0%}"
         for level, (joint, round_robin) in taken.items()
         if joint > 0.0
     ]
@@ -177,9 +177,17 @@ def in_words(comparison: Comparison) -> str:
     text = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
     text = f"Round robin takes {text}"
     if comparison.joint.cumulative > 0.0:
-        regret = comparison.round_robin.cumulative / comparison.joint.cumulative
-        text += f"; it has {regret:.2g} times the regret in all"
+        regret = factor(comparison.round_robin.cumulative, comparison.joint.cumulative)
+        text += f"; it has {regret} times the regret in all"
     later = [f"{level:.0%}" for level, (joint, round_robin) in taken.items() if joint > round_robin]
     if later:
         text += f", and Bentham is later at {', '.join(later)}"
     return f"{text}."
+
+
+def factor(later: float, earlier: float) -> str:
+    """How many times the one is the other; near 1 with another digit, to tell which is larger."""
+    if not earlier > 0.0:
+        return "-"
+    value = later / earlier
+    return f"{value:.2f}" if abs(value - 1.0) < 0.1 else f"{value:.1f}"

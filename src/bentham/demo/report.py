@@ -9,7 +9,7 @@ from rich.rule import Rule
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bentham.demo.comparison import LEVELS, Comparison
+from bentham.demo.comparison import LEVELS, Comparison, factor
 from bentham.demo.screen import line
 
 COLUMNS = (11, 15, 11, 6, 20, 5, 6)
@@ -58,8 +58,8 @@ def comparison_grid(comparison: Comparison) -> RenderableType:
     for place, (name, run) in enumerate(zip(names, runs, strict=True)):
         seconds = [f"{each[place]:.1f} s" for each in times]
         grid.add_row(name, *seconds, f"{run.cumulative:.1f}")
-    ratios = [_ratio(each[2], each[1]) for each in times]
-    whole = _ratio(comparison.round_robin.cumulative, comparison.joint.cumulative)
+    ratios = [f"{factor(each[2], each[1])}x" for each in times]
+    whole = f"{factor(comparison.round_robin.cumulative, comparison.joint.cumulative)}x"
     grid.add_row(Text("round robin / Bentham", "bold"), *ratios, whole, style="bold")
     return grid
 
@@ -78,7 +78,3 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "cumulative_regret": {name: run.cumulative for name, run in runs.items()},
         "curves": {name: run.curve for name, run in runs.items()},
     }
-
-
-def _ratio(later: float, earlier: float) -> str:
-    return f"{later / earlier:.2g}x" if earlier > 0.0 else "-"

@@ -28,7 +28,8 @@ class Screen:
 
     def picture(self, look: Look) -> RenderableType:
         """What there is to see."""
-        self._regret.append(look.overview.regret_estimate)
+        if look.studies:  # before that there is nothing to regret
+            self._regret.append(look.overview.regret_estimate)
         return Group(
             self._head(look),
             Rule(style=FAINT),
