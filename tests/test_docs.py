@@ -18,15 +18,6 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(page.read_text())
 
 
-def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = [text for language, text in blocks(ROOT / "README.md") if language == "python"]
-    assert len(code.splitlines()) <= 22
-    exec(compile(code, "README.md", "exec"), {})
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 6  # five arms, then the incumbents
-    assert printed[-1] == "('boosting', 0.85) ('forest', 0.8)"
-
-
 def test_the_tutorial_runs(
     bentham: Bentham, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 import typer
 
 from bentham.cli import app
+from bentham.training.boosting import BOOSTING
+from bentham.training.metrics import METRICS
+from bentham.training.zoo import ZOO
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "reference.md"
 MODULES = (
@@ -19,6 +22,7 @@ MODULES = (
     "bentham.tables",
     "bentham.client",
     "bentham.executors",
+    "bentham.training.spaces",
     "bentham.wire",
     "bentham.errors",
 )
@@ -103,6 +107,29 @@ def name_lines(module: str, documented: set[int]) -> list[str]:
     return [*lines, ""]
 
 
+def catalogue_lines() -> list[str]:
+    """The algorithms that come with Bentham, and the metrics."""
+    lines = [
+        "## Algorithms",
+        "",
+        "Beside these, what the operator added; `bentham algorithms`.",
+        "",
+    ]
+    lines += ["| | | what may vary (its default) |", "| --- | --- | --- |"]
+    for spec in [*ZOO, *BOOSTING]:
+        varies = "; ".join(
+            f"`{name}` {space} ({spec.defaults[name]})" for name, space in spec.parameters.items()
+        )
+        extra = ", with the extra `boosting`" if spec in BOOSTING else ""
+        kinds = " and ".join(spec.tasks)
+        lines.append(f"| `{spec.name}` | {spec.title}{extra}: {kinds} | {varies or 'nothing'} |")
+    lines += ["", "## Metrics", "", "Scores are always better when larger.", ""]
+    lines += ["| | | what it is | score |", "| --- | --- | --- | --- |"]
+    for metric in METRICS.values():
+        lines.append(f"| `{metric.name}` | {metric.task} | {metric.title} | {metric.score} |")
+    return [*lines, ""]
+
+
 def reference() -> str:
     """The whole document."""
     lines = ["# Reference", "", "Made from the code by `tools/make_reference.py`.", ""]
@@ -113,6 +140,7 @@ def reference() -> str:
         "",
     ]
     lines += command_lines(typer.main.get_command(app), "bentham")
+    lines += catalogue_lines()
     lines += ["## Names", ""]
     documented: set[int] = set()
     for module in MODULES:

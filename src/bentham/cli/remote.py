@@ -71,6 +71,23 @@ def cell(text: str) -> Text:
     return Text(plain(text).replace("\n", " "), no_wrap=True, overflow="ellipsis")
 
 
+def whole(text: str) -> Text:
+    """A name of which the end matters, as of a model: what is too long goes on below itself."""
+    return Text(plain(text).replace("\n", " "), overflow="fold")
+
+
+def file_name(text: str) -> str:
+    """Somebody's words as the name of a file in this folder, whatever they are."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.") or "unnamed"
+
+
+def size(count: int) -> str:
+    """A number of bytes for people."""
+    if count < 1024:
+        return f"{count} B"
+    return f"{count / 2**10:,.1f} KiB" if count < 2**20 else f"{count / 2**20:,.1f} MiB"
+
+
 def plain(text: str) -> str:
     """Text that cannot steer a terminal."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)

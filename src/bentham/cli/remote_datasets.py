@@ -9,7 +9,19 @@ import typer
 from rich.console import Console
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote import age, cell, confirm, fields, grid, print_json, show
+from bentham.cli.files import check_writable
+from bentham.cli.remote import (
+    age,
+    cell,
+    confirm,
+    fields,
+    file_name,
+    grid,
+    print_json,
+    show,
+    size,
+    whole,
+)
 from bentham.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -87,14 +99,13 @@ def list_datasets(
         return
     table = grid(["id", "~name", "~whose", ">rows", ">columns", ">size", ">added"])
     for one in datasets:
-        size = f"{one.bytes / 2**20:,.1f} MiB"
         table.add_row(
             one.id,
-            cell(one.name),
+            whole(one.name),
             cell(one.tenant or "everybody's"),
             f"{one.rows:,}",
             f"{len(one.columns):,}",
-            size,
+            size(one.bytes),
             age(one.created),
         )
     show(table if datasets else "No datasets; add one: bentham dataset add FILE")
@@ -119,6 +130,38 @@ def show_dataset(
         print_json(found)
     else:
         _show(found)
+
+
+@dataset_app.command("download")
+def download(
+    dataset: Which,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write it. [dim]\\[default: the dataset's name, here][/]",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file.")] = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Write a dataset to a file, as it was uploaded.
+
+    For example:
+
+    [bold]bentham dataset download sklearn:iris --out iris.csv[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_dataset(client, dataset)
+        path = out or Path(file_name(found.name))
+        if path.exists() and not force:
+            raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
+        check_writable(path, [])
+        with waiting(f"Downloading {found.name}"), path.open("wb") as file:
+            file.writelines(client.dataset_content(found.id))
+    show(cell(f"Wrote {path}, {size(found.bytes)}"))
 
 
 @dataset_app.command("drop")
@@ -211,7 +254,7 @@ def _show(one: "Dataset") -> None:
             column.type,
             f"{column.missing:,}" if column.missing else "-",
             f"{column.distinct:,}",
-            cell(column.note),
+            whole(column.note),
         )
     show(fields(rows), table)
     if len(one.columns) > MOST_COLUMNS:

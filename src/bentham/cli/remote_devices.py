@@ -19,6 +19,7 @@ from bentham.cli.remote import (
     print_json,
     show,
     span,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def trial_grid(trials: "Iterable[Trial]", title: str | None = None) -> Grid:
     for one in trials:
         table.add_row(
             one.id,
-            cell(one.model),
+            whole(one.model),
             cell(one.dataset or one.study),
             cell(one.device),
             one.state if one.score is None else number(one.score),

@@ -1,6 +1,5 @@
 """`bentham study export` and `bentham study record`: what a study found out."""
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,17 @@ import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.files import check_writable
-from bentham.cli.remote import cell, find_study, grid, number, print_json, show, span
+from bentham.cli.remote import (
+    cell,
+    file_name,
+    find_study,
+    grid,
+    number,
+    print_json,
+    show,
+    span,
+    whole,
+)
 from bentham.errors import InvalidInput
 
 MOST_SHOWN = 200
@@ -52,12 +61,15 @@ def export(
     if out == Path("-"):
         print(text, end="")
         return
-    path = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', found.name).strip('-.') or 'study'}.py")
+    path = out or Path(f"{file_name(found.name)}.py")
     if path.exists() and not force:
         raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
     check_writable(path, [])
     path.write_text(text, "utf-8")
-    show(cell(f"Wrote {path}; train it: python {path} {found.data or 'DATA'}"))
+    data = found.data or "DATA"
+    show(cell(f"Wrote {path}; train it: python {path} {data if Path(data).is_file() else 'FILE'}"))
+    if not Path(data).is_file():
+        show(cell(f"FILE holds the data: bentham dataset download {data} --out FILE"))
 
 
 def record(
@@ -77,12 +89,12 @@ def record(
     if as_json:
         print_json(lines)
         return
-    table = grid([">after", ">device time", "~model", ">score", ">best", ">took", ">predicted"])
+    table = grid([">after", ">used", "~model", ">score", ">best", ">took", ">predicted"])
     for one in lines[-MOST_SHOWN:]:
         table.add_row(
             span(one.seconds),
             span(one.device_seconds),
-            cell(one.model),
+            whole(one.model),
             number(one.score),
             number(one.best),
             span(one.duration),

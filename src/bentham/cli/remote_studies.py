@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote import cell, confirm, find_study, grid, number, print_json, show
+from bentham.cli.remote import cell, confirm, find_study, grid, number, print_json, show, whole
 from bentham.cli.remote_results import export, record
 from bentham.cli.remote_study_create import create
 from bentham.cli.remote_study_page import study_page
@@ -55,9 +55,9 @@ def list_studies(
             one.state,
             f"{one.models - one.untried}/{one.models}",
             "-" if best is None else number(best.score),
-            cell("-" if best is None else best.model),
+            whole("-" if best is None else best.model),
         )
-    show(table if studies else "No studies; make one: bentham study create NAME --models ...")
+    show(table if studies else "No studies; make one: bentham study create NAME --data FILE")
     if len(studies) > MOST_SHOWN:
         show(f"... and {len(studies) - MOST_SHOWN:,} more; --json gives all")
 

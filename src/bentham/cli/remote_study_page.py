@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
-from bentham.cli.remote import age, cell, fields, grid, moment, number, span
+from bentham.cli.remote import age, fields, grid, moment, number, span, whole
 
 if TYPE_CHECKING:
     from bentham.wire import Candidate, Study
@@ -40,18 +40,17 @@ def study_page(study: "Study", candidates: "Sequence[Candidate] | None") -> list
     page: list[RenderableType] = [fields(rows)]
     if candidates is None:
         return page
-    table = grid(["~model", "state", ">score", ">believed", ">cost", ">EI", ">EI rate"])
+    table = grid(["~model", "state", ">score", ">believed", ">cost", ">EI rate"])
     for one in sorted(candidates, key=_rank)[:MOST_CANDIDATES]:
         believed = "-" if one.mean is None else number(one.mean)
         if one.sigma and one.mean is not None:
-            believed = f"{number(one.mean)} ±{number(one.sigma)}"
+            believed = f"{number(one.mean)} ±{one.sigma:.2g}"
         table.add_row(
-            cell(one.model),
+            whole(one.model),
             one.state,
             number(one.score),
             believed if one.score is None else "",
             span(one.cost),
-            number(one.expected_improvement),
             number(one.rate),
         )
     page.append(table)
