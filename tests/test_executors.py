@@ -1,5 +1,10 @@
 """Executors: each runs the contract, and has tests of its own."""
 
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 import pytest
 from clients import Time
@@ -7,6 +12,8 @@ from executor_contract import ExecutorContract, lease
 
 from bentham.errors import InvalidInput
 from bentham.executors import Broken, Declined, Executor, ReplayExecutor, Scored
+from bentham.executors.process import Command, ProcessExecutor
+from bentham.executors.processes import descendants
 from bentham.tables import Table
 from bentham.wire import Lease
 
@@ -63,3 +70,35 @@ class TestReplay(ExecutorContract):
     def test_scales_that_make_no_sense(self, scale: float) -> None:
         with pytest.raises(InvalidInput, match="scale"):
             ReplayExecutor(TABLE, scale)
+
+
+def test_wardens_are_started_ahead_and_trials_run_under_them(tmp_path: Path) -> None:
+    program = (sys.executable, "-c", "print('{\"score\": 0.5}')")
+    executor = ProcessExecutor(tmp_path, lambda *_: Command(program), lambda _: [])
+    try:
+        executor.prepare(2)
+        executor.prepare(2)  # those are there
+        until = time.monotonic() + 30.0
+        while len(started := wardens()) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        trials = [executor.start(lease("svm", trial=f"t_{place}")) for place in range(2)]
+        while any(trial.poll() is None for trial in trials):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert [trial.poll() for trial in trials] == [Scored(0.5)] * 2
+        assert wardens() == started
+        assert len(started) == 2
+    finally:
+        executor.close()
+    assert wardens() == []
+
+
+def wardens() -> list[int]:
+    """This process's wardens."""
+    found = []
+    for pid in descendants():
+        with suppress(OSError):
+            if b"bentham.executors.warden" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return sorted(found)

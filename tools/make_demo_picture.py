@@ -20,6 +20,7 @@ from bentham.demo.screen import WIDTH, Screen
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "demo.svg"
 SHARE = 0.45  # of the models that are trained when it is taken
+FONT_FACE = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)  # a picture fetches nothing
 ADDRESS = re.compile(r"It is at (http://\S+),")
 
 
@@ -52,7 +53,8 @@ def main() -> None:
                         time.sleep(0.5)
                 console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
                 console.print(picture)
-                PICTURE.write_text(console.export_svg(title="bentham demo"))
+                svg = console.export_svg(title="bentham demo")
+                PICTURE.write_text(FONT_FACE.sub("", svg))
             finally:
                 process.send_signal(signal.SIGINT)
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -119,6 +119,8 @@ def serve(
     from bentham.service.settings import Settings
     from bentham.storage import open_files, open_log
     from bentham.training.catalog import load_catalog
+    from bentham.wire.studies import DEFAULT_CANDIDATES
+    from bentham.wire.training import Task
 
     if policy not in POLICIES:
         raise InvalidInput(f"--policy is {policy!r}; choose {' or '.join(POLICIES)}")
@@ -128,6 +130,8 @@ def serve(
             "that one lost heartbeat does not lose a trial"
         )
     catalog = load_catalog(algorithms)
+    for task in get_args(Task):  # what most ask for is there before anybody does
+        catalog.candidates(task, DEFAULT_CANDIDATES)
     configure_logs(log_level)
     for problem in catalog.problems:
         logging.getLogger(__name__).warning(problem)

@@ -164,18 +164,30 @@ def time_to_happiness(regret: Regret, level: float) -> float:
 
 
 def in_words(comparison: Comparison) -> str:
-    """What the two replays say, for Bentham or against it."""
-    parts = []
-    for level in LEVELS:
-        _, joint, round_robin = comparison.times(level)
-        if joint > 0.0:
-            parts.append(f"{round_robin / joint:.1f} times as long to {level:.0%} of the happiness")
-    text = f"Round robin takes {', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
-    later = [
-        f"{level:.0%}"
-        for level in LEVELS
-        if comparison.times(level)[1] > comparison.times(level)[2]
+    """What the replays say, for Bentham or against it."""
+    taken = {level: comparison.times(level)[1:] for level in LEVELS}
+    parts = [
+        f"{factor(round_robin, joint)} times to {level:.0%}"
+        for level, (joint, round_robin) in taken.items()
+        if joint > 0.0
     ]
+    if not parts:
+        return "There was nothing to gain, and so nothing to compare."
+    parts[0] = parts[0].replace("times", "times as long", 1) + " of the happiness"
+    text = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    text = f"Round robin takes {text}"
+    if comparison.joint.cumulative > 0.0:
+        regret = factor(comparison.round_robin.cumulative, comparison.joint.cumulative)
+        text += f"; it has {regret} times the regret in all"
+    later = [f"{level:.0%}" for level, (joint, round_robin) in taken.items() if joint > round_robin]
     if later:
-        text += f"; so Bentham is later at {' and '.join(later)}"
+        text += f", and Bentham is later at {', '.join(later)}"
     return f"{text}."
+
+
+def factor(later: float, earlier: float) -> str:
+    """How many times the one is the other; near 1 with another digit, to tell which is larger."""
+    if not earlier > 0.0:
+        return "-"
+    value = later / earlier
+    return f"{value:.2f}" if abs(value - 1.0) < 0.1 else f"{value:.1f}"

@@ -22,7 +22,7 @@ from bentham.demo.comparison import REPLAYS, compare, in_words
 from bentham.demo.look import Look, look
 from bentham.demo.processes import Child, server, worker
 from bentham.demo.record import Measured, fingerprint, measure, score_rows, study_row
-from bentham.demo.report import comparison_grid, comparison_json, results_grid
+from bentham.demo.report import comparison_grid, comparison_json, results
 from bentham.demo.screen import WIDTH, Screen, clock
 from bentham.demo.tasks import DemoTask, demo_tasks
 from bentham.errors import BenthamError, InvalidInput
@@ -135,7 +135,7 @@ def _report(
     """Print the results; the same for programs."""
     rows = [study_row(client.study(study.id)) for study in seen.studies]
     console.print(f"\nThe best model of each study, after {clock(seen.seconds)} of training:\n")
-    console.print(results_grid(rows))
+    console.print(results(rows))
     failed = sum(row["failed"] for row in rows)
     if failed:
         console.print(f"{failed} trials failed; bentham trial list --state failed says why.")

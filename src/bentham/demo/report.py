@@ -4,47 +4,50 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.rule import Rule
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bentham.demo.comparison import LEVELS, Comparison
+from bentham.demo.comparison import LEVELS, Comparison, factor
+from bentham.demo.screen import line
 
+COLUMNS = (11, 15, 11, 6, 20, 5, 6)
 # The figure in the target's own units that people know, where the score is none.
 NATURAL = {"rmse": "rmse", "mae": "mae", "r2": "rmse", "median-absolute-error": "mae"}
 
 
-def results_grid(rows: Sequence[dict[str, Any]]) -> RenderableType:
+def results(rows: Sequence[dict[str, Any]]) -> RenderableType:
     """Each study's best model, as `study_row` tells it."""
-    grid = _grid()
-    grid.add_column("tenant", no_wrap=True)
-    grid.add_column("study", no_wrap=True)
-    grid.add_column("metric", no_wrap=True, min_width=11)
-    grid.add_column("score", no_wrap=True, min_width=6, justify="right")
-    grid.add_column("model", no_wrap=True, overflow="ellipsis")
-    grid.add_column("tried", no_wrap=True, min_width=5, justify="right")
-    grid.add_column("time", no_wrap=True, min_width=6, justify="right")
+    names = ("tenant", "study", "metric", " score", "model", "tried", "  time")
+    lines: list[RenderableType] = [
+        line(*zip((Text(name, "bold") for name in names), COLUMNS, strict=True)),
+        Rule(style="bright_black"),
+    ]
     before = ""
     for row in rows:
         natural = NATURAL.get(row["metric"], "")
         figure = row["metrics"].get(natural)
         seconds = row["device_seconds"]
-        grid.add_row(
+        cells: tuple[Text | str, ...] = (
             row["tenant"] if row["tenant"] != before else "",
             row["study"],
             row["metric"] if figure is None else f"{natural} {figure:.4g}",
-            Text("-" if row["score"] is None else f"{row['score']:.4f}", "bold"),
+            Text("-" if row["score"] is None else f"{row['score']:>6.4f}", "bold"),
             row["model"] or "-",
-            f"{row['complete']}/{row['models']}",
-            f"{seconds:.1f} s" if seconds < 100.0 else f"{seconds:.0f} s",
+            f"{row['complete']:>2}/{row['models']}",
+            f"{seconds:.1f} s".rjust(6) if seconds < 100.0 else f"{seconds:.0f} s".rjust(6),
         )
+        lines.append(line(*zip(cells, COLUMNS, strict=True)))
         before = row["tenant"]
-    return grid
+    return Group(*lines)
 
 
 def comparison_grid(comparison: Comparison) -> RenderableType:
     """When each came to which happiness, and what regret it had in all."""
-    grid = _grid()
+    grid = Grid(
+        box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True, show_edge=False
+    )
     grid.add_column("happiness", no_wrap=True)
     for level in LEVELS:
         grid.add_column(f"{level:.0%}", justify="right", no_wrap=True)
@@ -55,8 +58,8 @@ def comparison_grid(comparison: Comparison) -> RenderableType:
     for place, (name, run) in enumerate(zip(names, runs, strict=True)):
         seconds = [f"{each[place]:.1f} s" for each in times]
         grid.add_row(name, *seconds, f"{run.cumulative:.1f}")
-    ratios = [_ratio(each[2], each[1]) for each in times]
-    whole = _ratio(comparison.round_robin.cumulative, comparison.joint.cumulative)
+    ratios = [f"{factor(each[2], each[1])}x" for each in times]
+    whole = f"{factor(comparison.round_robin.cumulative, comparison.joint.cumulative)}x"
     grid.add_row(Text("round robin / Bentham", "bold"), *ratios, whole, style="bold")
     return grid
 
@@ -75,13 +78,3 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "cumulative_regret": {name: run.cumulative for name, run in runs.items()},
         "curves": {name: run.curve for name, run in runs.items()},
     }
-
-
-def _grid() -> Grid:
-    return Grid(
-        box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True, show_edge=False
-    )
-
-
-def _ratio(later: float, earlier: float) -> str:
-    return f"{later / earlier:.1f}x" if earlier > 0.0 else "-"

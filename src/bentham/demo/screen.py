@@ -1,5 +1,6 @@
 """The live view of the demo: 80 columns, and lines enough for 14 studies in a small terminal."""
 
+import math
 import statistics
 from collections.abc import Sequence
 
@@ -27,7 +28,8 @@ class Screen:
 
     def picture(self, look: Look) -> RenderableType:
         """What there is to see."""
-        self._regret.append(look.overview.regret_estimate)
+        if look.studies:  # before that there is nothing to regret
+            self._regret.append(look.overview.regret_estimate)
         return Group(
             self._head(look),
             Rule(style=FAINT),
@@ -39,7 +41,7 @@ class Screen:
 
     def _head(self, look: Look) -> Text:
         tenants = len({study.tenant for study in look.studies})
-        return _line(
+        return line(
             (Text("Bentham", "bold magenta"), 8),
             (f"{len(look.studies)} studies of {tenants} tenants", WIDTH - 42),
             (Text(f"{self._address} {clock(look.seconds):>6}", FAINT, justify="right"), 32),
@@ -49,8 +51,8 @@ class Screen:
         believed = f"{look.overview.regret_estimate:.4f} still to gain a study, as believed"
         trained = bar(look.tried / max(1, look.models))
         return [
-            _line((Text("trained", FAINT), 11), (trained, BAR), (_of(look), WORDS)),
-            _line(
+            line((Text("trained", FAINT), 11), (trained, BAR), (_of(look), WORDS)),
+            line(
                 (Text("regret", FAINT), 11),
                 (Text(curve(self._regret), PLAIN), BAR),
                 (believed, WORDS),
@@ -64,7 +66,7 @@ def _of(look: Look) -> str:
 
 def _studies(look: Look) -> list[Text]:
     names = ("tenant", "study", "scores in turn", "tried", "  best", "model")
-    lines = [_line(*zip((Text(name, ACCENT) for name in names), COLUMNS, strict=True))]
+    lines = [line(*zip((Text(name, ACCENT) for name in names), COLUMNS, strict=True))]
     before = ""
     for study in look.studies:
         best = study.incumbent
@@ -77,7 +79,7 @@ def _studies(look: Look) -> list[Text]:
             Text("-" if best is None else f"{best.score:>6.4f}", ACCENT),
             "" if best is None else best.model,
         )
-        lines.append(_line(*zip(cells, COLUMNS, strict=True)))
+        lines.append(line(*zip(cells, COLUMNS, strict=True)))
         before = study.tenant
     return lines
 
@@ -93,22 +95,22 @@ def _devices(look: Look) -> list[Text]:
             trial.model,
         )
         lines.append(
-            _line((Text(trial.device, FAINT), 11), (bar(taken / trial.cost), BAR), (what, WORDS))
+            line((Text(trial.device, FAINT), 11), (bar(taken / trial.cost), BAR), (what, WORDS))
         )
     registered = look.overview.devices.registered if look.overview.devices else 0
     return lines + [Text("idle", FAINT)] * (registered - len(lines))
 
 
-def _line(*cells: tuple[Text | str, int]) -> Text:
+def line(*cells: tuple[Text | str, int]) -> Text:
     """Cells beside each other, each cropped or filled up to its width, with a space between."""
-    line = Text(no_wrap=True, overflow="crop")
+    whole = Text(no_wrap=True, overflow="crop")
     for place, (content, width) in enumerate(cells):
         cell = Text(content) if isinstance(content, str) else content.copy()
         if cell.justify == "right":
             cell.pad_left(max(0, width - cell.cell_len))
         cell.truncate(width, overflow="ellipsis", pad=True)
-        line.append(" " if place else "").append_text(cell)
-    return line
+        whole.append(" " if place else "").append_text(cell)
+    return whole
 
 
 def marks(trials: Sequence[Trial], study: Study) -> Text:
@@ -142,13 +144,15 @@ def bar(share: float) -> Text:
 
 
 def curve(values: Sequence[float]) -> str:
-    """How a figure went, from the first value to the last."""
+    """How a figure went, from the first value to the last; by roots, so that small ones show."""
     if not values:
         return ""
     count = min(BAR, len(values))
     chosen = [values[(len(values) - 1) * place // max(1, count - 1)] for place in range(count)]
     top = max(max(chosen), 1e-9)
-    return "".join(MARKS[round(max(0.0, value) / top * (len(MARKS) - 1))] for value in chosen)
+    return "".join(
+        MARKS[round(math.sqrt(max(0.0, value) / top) * (len(MARKS) - 1))] for value in chosen
+    )
 
 
 def clock(seconds: float) -> str:

@@ -3,6 +3,11 @@
 A slot is held by a small actor, which Ray starts on its node once a CPU is free there; it runs
 trials under the same warden as the process executor. Nodes may join and die at any time. Nothing
 is retried by Ray: the server's leases are the truth.
+
+Every node needs the same versions of Python, Ray and Bentham, the same packages with algorithms,
+and the programs of commands by the same path; data and the file of commands are sent to it. When
+the head is away for a minute Ray ends this process and all that runs: then leases run out, and the
+server has the trials run elsewhere, or here when the worker is started again.
 """
 
 import os

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from bentham.errors import InvalidInput
 from bentham.executors.base import Outcome, Progress
 from bentham.executors.limits import Limits
 from bentham.executors.plans import PRELOAD, CatalogPlan
@@ -131,10 +132,16 @@ class SlotHost:
 
 def _written(folder: Path, text: str) -> Path:
     """A file of that text; the slots of a node share it."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     content = text.encode()
     path = folder / f"algorithms-{hashlib.sha256(content).hexdigest()[:16]}.toml"
     part = path.with_suffix(f".{uuid4().hex}.part")
-    part.write_bytes(content)
-    part.rename(path)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.rename(path)
+    except OSError as error:
+        raise InvalidInput(
+            f"{folder} cannot be used for data and logs ({error.strerror}); name another folder "
+            "with --folder"
+        ) from None
     return path
