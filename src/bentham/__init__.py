@@ -10,23 +10,24 @@ Client                                  speaks to the live service
 
 __version__ = "0.1.0"
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bentham.core import (
-    Decision,
-    JointPrior,
-    LearnedPrior,
-    ModelDescription,
-    ProductPrior,
-    Scheduler,
-    SharedPrior,
-    kernel_prior,
-    sample_prior,
-)
 from bentham.errors import BenthamError
 
 if TYPE_CHECKING:
     from bentham.client import Client
+    from bentham.core import (
+        Decision,
+        JointPrior,
+        LearnedPrior,
+        ModelDescription,
+        ProductPrior,
+        Scheduler,
+        SharedPrior,
+        kernel_prior,
+        sample_prior,
+    )
 
 __all__ = [
     "BenthamError",
@@ -45,9 +46,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The client on first use: who only simulates does not load HTTP."""
-    if name == "Client":
-        from bentham.client import Client
-
-        return Client
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Everything on first use: who only asks a server does not load numerics, nor the other way."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("bentham.client" if name == "Client" else "bentham.core"), name)

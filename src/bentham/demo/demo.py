@@ -78,8 +78,8 @@ def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Co
         by_tenant.setdefault(task.tenant, []).append(task)
     files = len({(task.tenant, task.file) for task in tasks})
     console.print(
-        f"{len(by_tenant)} tenants upload {files} tables and make {len(tasks)} studies of "
-        f"{demo.candidates} candidates each."
+        f"{counted(len(by_tenant), 'tenant')} upload {counted(files, 'table')} and make "
+        f"{counted(len(tasks), 'study', 'studies')} of {demo.candidates} candidates each."
     )
     with ExitStack() as stack:
         clients: dict[str, Client] = {}
@@ -239,3 +239,8 @@ def _write_token(path: Path, secret: str) -> None:
 def _program() -> str:
     """What to type for `bentham`, in an environment that may not be active."""
     return "bentham" if shutil.which("bentham") else f"{sys.executable} -m bentham"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """So many of something, in words that agree."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
