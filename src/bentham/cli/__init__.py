@@ -2,62 +2,81 @@
 
 import io
 import sys
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
 from bentham import __version__
-from bentham.cli.bench import bench_app
-from bentham.cli.db import db_app
-from bentham.cli.demo import demo
-from bentham.cli.log import log_app
-from bentham.cli.remote_catalog import algorithms, costs, metrics
-from bentham.cli.remote_datasets import dataset_app
-from bentham.cli.remote_devices import device_app, trial_app
-from bentham.cli.remote_explain import explain
-from bentham.cli.remote_history import history_app
-from bentham.cli.remote_status import status
-from bentham.cli.remote_studies import study_app
-from bentham.cli.remote_tenants import tenant_app
-from bentham.cli.remote_tokens import token_app
-from bentham.cli.replay import replay
-from bentham.cli.reproduce import reproduce
-from bentham.cli.serve import serve
-from bentham.cli.simulate import simulate
-from bentham.cli.worker import worker
 from bentham.errors import BenthamError
 
+# Where each command is: a function, or an app of commands. They are imported when they are used, or
+# listed: who asks a server need not wait for numerics.
+COMMANDS = {
+    "demo": "demo:demo",
+    "simulate": "simulate:simulate",
+    "replay": "replay:replay",
+    "reproduce": "reproduce:reproduce",
+    "serve": "serve:serve",
+    "worker": "worker:worker",
+    "status": "remote_status:status",
+    "explain": "remote_explain:explain",
+    "algorithms": "remote_catalog:algorithms",
+    "metrics": "remote_catalog:metrics",
+    "costs": "remote_catalog:costs",
+    "dataset": "remote_datasets:dataset_app",
+    "study": "remote_studies:study_app",
+    "trial": "remote_devices:trial_app",
+    "device": "remote_devices:device_app",
+    "tenant": "remote_tenants:tenant_app",
+    "token": "remote_tokens:token_app",
+    "history": "remote_history:history_app",
+    "bench": "bench:bench_app",
+    "db": "db:db_app",
+    "log": "log:log_app",
+}
+
+
+class _Commands(TyperGroup):
+    """The commands of `COMMANDS`, each imported on first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            module, _, name = COMMANDS[cmd_name].partition(":")
+            found = getattr(import_module(f"bentham.cli.{module}"), name)
+            # With the settings of the whole, which a command made by itself would not have.
+            alone = typer.Typer(**_STYLE)
+            if isinstance(found, typer.Typer):
+                alone.add_typer(found, name=cmd_name)
+                made = get_group(alone).commands[cmd_name]
+            else:
+                alone.command(cmd_name)(found)
+                made = get_command(alone)
+            self.commands[cmd_name] = made
+        return self.commands[cmd_name]
+
+
+_STYLE: dict[str, Any] = {
+    "rich_markup_mode": "rich",
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
 app = typer.Typer(
     name="bentham",
+    cls=_Commands,
     help="Shares a pool of devices among many model-selection studies, so that everybody's "
     "results get good as early as possible.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    **_STYLE,
 )
-app.command()(demo)
-app.command()(simulate)
-app.command()(replay)
-app.command()(reproduce)
-app.command()(serve)
-app.command()(worker)
-app.command()(status)
-app.command()(explain)
-app.command()(algorithms)
-app.command()(metrics)
-app.command()(costs)
-app.add_typer(dataset_app, name="dataset")
-app.add_typer(study_app, name="study")
-app.add_typer(trial_app, name="trial")
-app.add_typer(device_app, name="device")
-app.add_typer(tenant_app, name="tenant")
-app.add_typer(token_app, name="token")
-app.add_typer(history_app, name="history")
-app.add_typer(bench_app, name="bench")
-app.add_typer(db_app, name="db")
-app.add_typer(log_app, name="log")
 
 
 def _show_version(wanted: bool) -> None:
