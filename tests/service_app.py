@@ -145,6 +145,7 @@ class Service:
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         query: str = "",
+        open: bool = False,  # noqa: A002 - whether the rest of the body never comes
     ) -> Exchange:
         """Send a request without waiting; the admin's, unless a token (or None) is given."""
         sent = {"x-request-id": f"r{next(self._requests)}"}
@@ -167,7 +168,7 @@ class Service:
         }  # fmt: skip
 
         async def launch() -> Exchange:
-            exchange = Exchange(scope, data)
+            exchange = Exchange(scope, data, open)
             app = self.app(scope, exchange.receive, exchange.send)
             exchange.task = asyncio.ensure_future(app)
             return exchange

@@ -36,17 +36,18 @@ class Answer:
 class Exchange:
     """One request as ASGI has it. Streams are read from `chunks` while it is under way."""
 
-    def __init__(self, scope: dict[str, Any], body: bytes):
+    def __init__(self, scope: dict[str, Any], body: bytes, more: bool = False):
         self.scope, self.chunks = scope, list[bytes]()
         self.status, self.headers = 0, dict[str, str]()
         self._body: bytes | None = body
+        self._more = more  # whether the rest of the body never comes
         self._gone = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
     async def receive(self) -> dict[str, Any]:
         if self._body is not None:
             body, self._body = self._body, None
-            return {"type": "http.request", "body": body, "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": self._more}
         await self._gone.wait()
         return {"type": "http.disconnect"}
 

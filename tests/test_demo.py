@@ -203,7 +203,7 @@ def test_the_tasks_are_many_honest_and_the_same_for_a_seed(tmp_path: Path) -> No
         dataset = wire.Dataset(
             id="d", tenant=task.tenant, name=task.file, hash=digest, format="csv", created=0.0,
             delimiter=found.delimiter, bytes=len(task.content), rows=found.rows,
-            columns=found.columns, notes=[],
+            width=len(found.columns), columns=found.columns, notes=[],
         )  # fmt: skip
         asked = wire.DataAsked(dataset="d", target=task.target)
         assert plan(dataset, asked, task.metric).metric == task.metric  # or it is refused

@@ -26,7 +26,7 @@ def category(name: str, **other: Any) -> Column:
 def dataset(*columns: Column, rows: int = 100) -> Dataset:
     return Dataset(
         id="d_1", tenant="", name="flowers", hash="abc", format="csv", delimiter=",", bytes=9,
-        rows=rows, columns=list(columns), notes=[], created=0.0,
+        rows=rows, width=len(columns), columns=list(columns), notes=[], created=0.0,
     )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def list_datasets(
             whole(one.name),
             cell(one.tenant or "everybody's"),
             f"{one.rows:,}",
-            f"{len(one.columns):,}",
+            f"{one.width:,}",
             size(one.bytes),
             age(one.created),
         )
@@ -225,7 +225,7 @@ def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "Dat
     if len(own) > 1:
         some = ", ".join(one.id for one in own[:4])
         raise InvalidInput(f"{len(own)} datasets are named {text!r}; say which by its id: {some}")
-    return (own or found)[0]
+    return client.dataset((own or found)[0].id)  # whole, which lists do not give
 
 
 @contextmanager

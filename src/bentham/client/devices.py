@@ -108,7 +108,7 @@ class DeviceCalls(Calls):
     def send_log(
         self, trial_id: str, fence: int, content: bytes, timeout: float | None = None
     ) -> None:
-        """Keep what a trial printed; a later log takes the place of an earlier one."""
+        """Keep what a trial printed; the first that is sent stays."""
         self._connection.send(
             "PUT",
             f"/v1/trials/{part('trial', trial_id)}/log",

@@ -1,5 +1,6 @@
 """The app: routes, problems and the gate around the engine."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from bentham import __version__
+from bentham.errors import BenthamError
 from bentham.http import routes_admin, routes_datasets, routes_devices, routes_studies, stream
 from bentham.http.answers import answered, problem, refused
 from bentham.http.context import Context, context_of, look, request_id
@@ -24,6 +26,7 @@ from bentham.training.catalog import Catalog
 from bentham.wire.base import complaints
 
 logger = structlog.get_logger("bentham.http")
+SETTLE_SECONDS = 0.5
 
 
 def create_app(
@@ -34,7 +37,9 @@ def create_app(
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         engine.start()
+        settling = asyncio.create_task(_settle(app.state.context))
         yield
+        settling.cancel()
         await engine.stop()
         files.close()
 
@@ -61,6 +66,16 @@ def create_app(
     app.add_middleware(Gate, bounds=bounds or Bounds(), metrics=metrics, engine=engine)
     describe(app)
     return app
+
+
+async def _settle(context: Context) -> None:
+    """Clear up once, when this instance leads."""
+    while not context.engine.ready:
+        await asyncio.sleep(SETTLE_SECONDS)
+    try:
+        await context.intake.reconcile(context.engine.ledger.pool)
+    except (Refusal, BenthamError) as error:  # the next start will
+        logger.warning("left-over contents stay for now", reason=str(error))
 
 
 async def healthz() -> Response:

@@ -15,6 +15,7 @@ from bentham.service.desk import Desk, scoped_key
 from bentham.service.engine import Engine
 from bentham.service.estimates import Estimates
 from bentham.service.intake import Intake
+from bentham.service.leases import Leases
 from bentham.service.pool import Pool
 from bentham.service.refusals import Invalid, Unauthenticated
 from bentham.service.scope import Caller
@@ -38,6 +39,11 @@ class Context:
         self.catalog = catalog
         self.estimates = Estimates()
         self.listeners: Counter[str] = Counter()  # open streams, by token
+
+    @property
+    def leases(self) -> Leases:
+        """The leases of now; to be asked for in one's turn only."""
+        return self.engine.ledger.leases
 
 
 def context_of(request: Request) -> Context:

@@ -1,16 +1,25 @@
 """Datasets, and the catalogue of what can be trained on them."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from bentham import wire
 from bentham.http.answers import answered
 from bentham.http.context import context_of, look, request_id, token_of
 from bentham.http.documents import PROBLEMS, Page
-from bentham.service.commands_datasets import Upload, add_dataset, drop_dataset, same
+from bentham.service.commands_datasets import (
+    Upload,
+    add_dataset,
+    check_room,
+    drop_dataset,
+    owner_of,
+    same,
+)
+from bentham.service.intake import content_key, log_key
 from bentham.service.pool import Pool
 from bentham.service.refusals import Invalid, Missing
 from bentham.service.scope import Caller, Scope, page
@@ -39,15 +48,23 @@ Owner = Annotated[
     openapi_extra={"requestBody": {"content": _BODY, "required": True}},
 )
 async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Response:
-    """Upload a table, CSV or Parquet. The same content by the same name again changes nothing."""
+    """Upload a table, CSV or Parquet.
+
+    The same content by the same name again changes nothing, so that it takes no Idempotency-Key.
+    """
     context, token = context_of(request), token_of(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     shape = CONTENT_TYPES.get(kind)
     if shape is None:
         raise Invalid(f"the Content-Type is {kind[:100]!r}; send one of {', '.join(CONTENT_TYPES)}")
+
+    def asking(pool: Pool, caller: Caller, now: float) -> tuple[str, str]:  # noqa: ARG001
+        same(pool, caller, tenant, "", "")
+        return caller.token, owner_of(caller, tenant)
+
     # Who may not, or not for that tenant, learns it before anything is read.
-    await look(request, lambda pool, caller, _: same(pool, caller, tenant, "", ""), *OWNERS)
-    async with context.intake.receive(request.stream()) as taken:
+    asker, owner = await look(request, asking, *OWNERS)
+    async with context.intake.receive(_body(request), asker) as taken:
 
         def again(pool: Pool, caller: Caller, now: float) -> View | None:  # noqa: ARG001
             found = same(pool, caller, tenant, name, taken.hash)
@@ -59,7 +76,9 @@ async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Resp
         found = await context.intake.inspect(taken, shape)
         upload = Upload(name, taken.hash, shape, taken.bytes, found)
         async with context.intake.keeping:
-            await context.intake.keep(taken)
+            await look(request, lambda pool, caller, _: check_room(pool, caller, tenant, upload))
+            await context.intake.keep(owner, taken)
+            # Should this fail, or the server end here, its next start finds a content of nobody.
             view = await context.desk.write(
                 token,
                 lambda caller: add_dataset(caller, tenant, upload),
@@ -70,17 +89,25 @@ async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Resp
     return answered(view or {}, 201)
 
 
+async def _body(request: Request) -> AsyncIterator[bytes]:
+    try:
+        async for part in request.stream():
+            yield part
+    except ClientDisconnect:
+        raise Invalid("the upload was broken off; send it again") from None
+
+
 @router.get("/datasets", response_model=Page[wire.Dataset], tags=["datasets"])
 async def list_datasets(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=100)] = 100,
     after: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Response:
-    """One's own datasets and those that are everybody's, the newest first."""
+    """One's own datasets and those that are everybody's, newest first, without their columns."""
 
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
         found, following = page(Scope(pool, caller).datasets(), limit, after)
-        return {"items": [dataset_view(each) for each in found], "next": following}
+        return {"items": [dataset_view(each, False) for each in found], "next": following}
 
     return answered(await look(request, at, *OWNERS))
 
@@ -103,8 +130,18 @@ async def drop(request: Request, dataset: str) -> Response:
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
         return dataset_view(Scope(pool, caller).dataset(dataset))
 
-    def unused(pool: Pool, caller: Caller, now: float) -> bool:  # noqa: ARG001
-        return all(each.hash != view["hash"] for each in pool.datasets.values())
+    def left(pool: Pool, caller: Caller, now: float) -> list[str]:  # noqa: ARG001
+        tenant, digest = view["tenant"], view["hash"]
+        if any(each.hash == digest for each in pool.datasets_of(tenant).values()):
+            return []
+        studies = pool.tenants[tenant].studies if tenant else pool.studies
+        logs = [
+            log_key(trial.id)
+            for study in studies.values()
+            if study.shared.hash == digest
+            for trial in study.trials
+        ]
+        return [content_key(tenant, digest), *logs]
 
     async with context.intake.keeping:
         view = await look(request, at, *OWNERS)
@@ -114,8 +151,8 @@ async def drop(request: Request, dataset: str) -> Response:
             *OWNERS,
             request=request_id(request),
         )
-        if await look(request, unused, *OWNERS):
-            await context.intake.drop(view["hash"])
+        # What trials printed may tell of the data: it goes, too.
+        await context.intake.drop(*await look(request, left, *OWNERS))
     return answered(view)
 
 
@@ -123,20 +160,21 @@ async def drop(request: Request, dataset: str) -> Response:
 async def content(request: Request, dataset: str) -> Response:
     """The file as it was uploaded."""
 
-    def at(pool: Pool, caller: Caller, now: float) -> tuple[str, str]:  # noqa: ARG001
+    def at(pool: Pool, caller: Caller, now: float) -> tuple[str, str, str]:  # noqa: ARG001
         found = Scope(pool, caller).dataset(dataset)
-        return found.hash, found.format
+        return found.tenant, found.hash, found.format
 
-    digest, shape = await look(request, at, *OWNERS)
-    return await streamed(request, digest, shape)
+    tenant, digest, shape = await look(request, at, *OWNERS)
+    return await streamed(request, tenant, digest, shape)
 
 
-async def streamed(request: Request, digest: str, shape: str) -> Response:
-    """A content as it was uploaded."""
+async def streamed(request: Request, tenant: str, digest: str, shape: str) -> Response:
+    """A content of a tenant's, or else of everybody's, as it was uploaded."""
     intake = context_of(request).intake
 
     def open_content() -> Iterator[bytes] | None:
-        return intake.files.load(digest)
+        own = intake.files.load(content_key(tenant, digest))
+        return own if own is not None else intake.files.load(content_key("", digest))
 
     parts = await intake.run(open_content)
     if parts is None:

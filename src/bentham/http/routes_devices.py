@@ -68,9 +68,8 @@ async def complete_trial(request: Request, trial: str, asked: wire.Complete) -> 
     """Report a trial's score. Repeated, it is answered again; late, it is a 409."""
 
     def again(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
-        return trial_view(Scope(pool, caller).trial(trial), leases)
+        return trial_view(Scope(pool, caller).trial(trial), context_of(request).leases)
 
-    leases = context_of(request).engine.ledger.leases
     return await change(
         request,
         lambda caller: commands_devices.complete_trial(caller, trial, asked),
@@ -99,17 +98,17 @@ async def release_trial(request: Request, trial: str, asked: wire.Release) -> Re
 async def trial_data(request: Request, trial: str) -> Response:
     """The file that a trial which runs trains on, as it was uploaded."""
 
-    def at(pool: Pool, caller: Caller, now: float) -> tuple[str, str]:  # noqa: ARG001
+    def at(pool: Pool, caller: Caller, now: float) -> tuple[str, str, str]:  # noqa: ARG001
         found = Scope(pool, caller).trial(trial)
         if found.state != "running":
             raise Conflicting(f"trial {trial} is {found.state}; only one that runs needs its data")
-        training = training_view(found.study.shared)
+        training = training_view(found.study)
         if training is None:
             raise Missing(f"trial {trial} trains on no data of ours")
-        return training["hash"], training["format"]
+        return found.study.tenant.name, training["hash"], training["format"]
 
-    digest, shape = await look(request, at, *RUNNERS)
-    return await streamed(request, digest, shape)
+    tenant, digest, shape = await look(request, at, *RUNNERS)
+    return await streamed(request, tenant, digest, shape)
 
 
 @router.put("/trials/{trial}/log", status_code=204, tags=["trials"], response_class=Response)
@@ -142,10 +141,9 @@ async def register_device(request: Request, asked: wire.DeviceCreate) -> Respons
 @router.get("/devices", response_model=Page[wire.Device], tags=["devices"])
 async def list_devices(request: Request) -> Response:
     """All devices for an admin; a device's token sees those that it registered."""
-    leases = context_of(request).engine.ledger.leases
 
     def at(pool: Pool, caller: Caller, now: float) -> list[View]:  # noqa: ARG001
-        devices = Scope(pool, caller).devices()
+        devices, leases = Scope(pool, caller).devices(), context_of(request).leases
         return [device_view(device, leases.seen(device.name)) for device in devices]
 
     return answered({"items": await look(request, at, *RUNNERS), "next": None})
@@ -154,10 +152,10 @@ async def list_devices(request: Request) -> Response:
 @router.get("/devices/{device}", response_model=wire.Device, tags=["devices"])
 async def show_device(request: Request, device: str) -> Response:
     """One device: what it runs, when it was heard of last."""
-    leases = context_of(request).engine.ledger.leases
 
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
-        return device_view(Scope(pool, caller).device(device), leases.seen(device))
+        seen = context_of(request).leases.seen(device)
+        return device_view(Scope(pool, caller).device(device), seen)
 
     return answered(await look(request, at, *RUNNERS))
 

@@ -141,9 +141,8 @@ async def list_trials(
 
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
         trials, following = page(Scope(pool, caller).trials(study, state), limit, after)
+        leases = context_of(request).leases
         return {"items": [trial_view(trial, leases) for trial in trials], "next": following}
-
-    leases = context_of(request).engine.ledger.leases
 
     return answered(await look(request, at, "admin", "tenant", "device"))
 
@@ -153,9 +152,7 @@ async def show_trial(request: Request, trial: str) -> Response:
     """One trial."""
 
     def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
-        return trial_view(Scope(pool, caller).trial(trial), leases)
-
-    leases = context_of(request).engine.ledger.leases
+        return trial_view(Scope(pool, caller).trial(trial), context_of(request).leases)
 
     return answered(await look(request, at, "admin", "tenant", "device"))
 

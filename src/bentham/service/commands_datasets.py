@@ -41,8 +41,13 @@ def tenant_for(pool: Pool, caller: Caller, named: str | None) -> Tenant:
 def owned(pool: Pool, caller: Caller, named: str | None) -> dict[str, Dataset]:
     """The datasets among which a new one of the caller's goes; without a tenant, everybody's."""
     if caller.role == "admin" and named is None:
-        return {each.id: each for each in pool.datasets.values() if not each.tenant}
+        return pool.installed
     return tenant_for(pool, caller, named).datasets
+
+
+def owner_of(caller: Caller, named: str | None) -> str:
+    """Whose the caller's uploads are: a tenant's, or everybody's."""
+    return named or caller.tenant or ""
 
 
 def same(pool: Pool, caller: Caller, named: str | None, name: str, digest: str) -> Dataset | None:
@@ -56,16 +61,21 @@ def same(pool: Pool, caller: Caller, named: str | None, name: str, digest: str) 
     return others[0] if others else None
 
 
+def check_room(pool: Pool, caller: Caller, tenant: str | None, upload: Upload) -> None:
+    """Refuse what would be too much, before anything of it is kept."""
+    known = owned(pool, caller, tenant)
+    if same(pool, caller, tenant, upload.name, upload.hash) is None:
+        _refuse_too_many(known, known is not pool.installed, upload)
+
+
 def add_dataset(caller: Caller, tenant: str | None, upload: Upload) -> Command:
     """A new dataset; the same again changes nothing."""
 
     def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
         if same(pool, caller, tenant, upload.name, upload.hash) is not None:
             return []
-        known = owned(pool, caller, tenant)
-        owner = "" if caller.role == "admin" and tenant is None else tenant or caller.tenant or ""
-        found = upload.found
-        _refuse_too_many(known, bool(owner), upload)
+        check_room(pool, caller, tenant, upload)
+        found, owner = upload.found, owner_of(caller, tenant)
         return [
             happened.DatasetAdded(
                 new_id("d"),
@@ -119,6 +129,10 @@ def drop_dataset(caller: Caller, name: str) -> Command:
             for study in studies.values()
             if study.shared.hash == dataset.hash and study.state != "closed"
         ]
+        running = pool.running if owner is None else owner.running
+        runs = any(trial.study.shared.hash == dataset.hash for trial in running.values())
+        if runs and not used:
+            raise Conflicting(f"a trial that runs trains on dataset {name!r}; wait until it ended")
         if used:
             # Of a dataset that is everybody's only an admin gets here.
             raise Conflicting(

@@ -100,6 +100,12 @@ def release_trial(caller: Caller, name: str, asked: wire.Release) -> Command:
     """Given back untried."""
 
     def command(pool: Pool, now: float) -> Events:  # noqa: ARG001
-        return [happened.TrialReleased(held(pool, caller, name, asked.fence).id)]
+        trial = held(pool, caller, name, asked.fence)
+        unable = trial.study.shared.tried[trial.model].unable
+        others = (each for each in pool.devices if each != trial.device)
+        if asked.unable and all(each in unable for each in others):
+            # Nobody can run it: else it would be handed out and given back for good.
+            return [happened.TrialFailed(trial.id, asked.reason, True)]
+        return [happened.TrialReleased(trial.id, asked.reason, asked.unable)]
 
     return command

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bentham import wire
@@ -29,6 +29,9 @@ MOST_TRAINED_COLUMNS = 500_000
 OVER_DATA = "data:"  # then what it is over, as a digest
 # All that a score depends on, but for the model.
 _MATTERS = ("hash", "format", "delimiter", "target", "task", "metric", "columns", "split")
+_KEPT = ("bytes", "classes", "notes")  # what else is to be known of it
+# Models may be named without end; those that everybody draws must find room, too.
+RESERVED_MODELS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,9 @@ class _Choice:
     metric: str
     rows: int | None
     columns: int | None
-    training: dict[str, Any]
-    drawn: bool
+    drawn: bool = False
+    data: dict[str, str] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
 
 
 def create_study(caller: Caller, asked: wire.StudyCreate, catalog: Catalog) -> Command:
@@ -60,9 +64,7 @@ def create_study(caller: Caller, asked: wire.StudyCreate, catalog: Catalog) -> C
         if deadline is not None and deadline <= now:
             raise Invalid("the deadline has passed; name a later one, or none")
         _refuse_other_costs(pool, tenant, choice.dataset, choice.models)
-        described = [happened.ModelsDescribed(choice.described)] if choice.described else []
         return [
-            *described,
             happened.StudyCreated(
                 new_id("s"),
                 tenant.name,
@@ -75,9 +77,11 @@ def create_study(caller: Caller, asked: wire.StudyCreate, catalog: Catalog) -> C
                 choice.rows,
                 choice.columns,
                 asked.stop.model_dump(exclude_none=True),
-                choice.training,
                 choice.drawn,
-            ),
+                choice.described,
+                choice.data,
+                choice.training,
+            )
         ]
 
     return command
@@ -90,7 +94,7 @@ def _listed(asked: wire.StudyCreate) -> _Choice:
         raise Invalid(f"names of datasets that begin with {OVER_DATA!r} are given by the server")
     metric = asked.metric or "score"
     models = dict(asked.models)
-    return _Choice(models, {}, dataset, metric, asked.rows, asked.columns, {}, False)
+    return _Choice(models, {}, dataset, metric, asked.rows, asked.columns)
 
 
 def _drawn(pool: Pool, tenant: Tenant, asked: wire.StudyCreate, catalog: Catalog) -> _Choice:
@@ -116,14 +120,22 @@ def _drawn(pool: Pool, tenant: Tenant, asked: wire.StudyCreate, catalog: Catalog
             "your studies would be over more columns of data in all than can be kept; use data, "
             "metric and split of another study again"
         )
-    width = len(training.columns)
-    return _Choice(models, described, key, training.metric, dataset.rows, width, said, True)
+    return _Choice(
+        models,
+        described,
+        key,
+        training.metric,
+        dataset.rows,
+        len(training.columns),
+        True,
+        {"dataset": dataset.id, "name": dataset.name},
+        {} if known is not None else {name: said[name] for name in (*_MATTERS, *_KEPT)},
+    )
 
 
 def _dataset_of(pool: Pool, tenant: Tenant, name: str) -> Dataset:
     """The tenant's dataset of this id or name, or one that is everybody's."""
-    installed = (each for each in pool.datasets.values() if not each.tenant)
-    for each in (*tenant.datasets.values(), *installed):
+    for each in (*tenant.datasets.values(), *pool.installed.values()):
         if name in (each.id, each.name):
             return each
     raise Missing(f"there is no dataset {name!r}; GET /v1/datasets lists those there are")
@@ -166,7 +178,9 @@ def _refuse_too_many(pool: Pool, tenant: Tenant, choice: _Choice) -> None:
             f"your studies would list {own:,} models in all, more than {MOST_MODELS_OF_TENANT}; "
             "use models again that other studies list"
         )
-    if len(pool.models.keys() | models.keys()) > MOST_MODELS:
+    most = MOST_MODELS + (RESERVED_MODELS if choice.drawn else 0)
+    fresh = sum(model not in pool.models for model in models)
+    if fresh and len(pool.models) + fresh > most:
         raise Conflicting("no models can be added; use known ones, or ask the operator")
     if tenant.arms + len(models) > MOST_ARMS_OF_TENANT:
         raise Conflicting(

@@ -20,7 +20,7 @@ class Tenant:
     running: dict[str, "Trial"] = field(default_factory=dict)
     device_seconds: float = 0.0
     events: int = 0  # so many concerned it
-    models: dict[str, None] = field(default_factory=dict)  # that its studies ever listed
+    models: dict[str, int] = field(default_factory=dict)  # so many studies not closed list each
     arms: int = 0  # that studies which are not closed list
     trials: list["Trial"] = field(default_factory=list)
     leases_lost: int = 0  # not those that were given back
@@ -82,6 +82,7 @@ class Tried:
     score: float | None = None
     losses: int = 0  # attempts that brought nothing
     trial: str = ""  # that brought the score
+    unable: dict[str, None] = field(default_factory=dict)  # devices that can never run it
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +120,7 @@ class Arms:
     """
 
     training: str = ""
-    data: str = ""  # what the dataset is called
-    hash: str = ""  # of its content
+    hash: str = ""  # of the data's content
     studies: list["Study"] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
     changes: int = 0  # how often something became known of it
@@ -149,6 +149,8 @@ class Study:
     created: float
     shared: Arms
     drawn: bool = False  # whether its models came from the catalogue
+    data: Mapping[str, str] = field(default_factory=dict)  # the dataset's id and name
+    closed: float | None = None
     state: str = "open"
     reason: str = ""
     served: bool = False  # whether the scheduler knows it
@@ -171,7 +173,7 @@ class Study:
     @property
     def over(self) -> str:
         """What it is over, as its tenant calls it."""
-        return self.shared.data or self.dataset
+        return self.data.get("name") or self.dataset
 
     @property
     def full(self) -> bool:

@@ -103,15 +103,13 @@ class DatasetDropped:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelsDescribed:
-    """What names of models stand for: drawn from the operator's catalogue, and kept for good."""
-
-    models: dict[str, dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
 class StudyCreated:
-    """A tenant wants the best model for its data."""
+    """A tenant wants the best model for its data.
+
+    `data` names the dataset that it is over, `training` is all else that scores depend on, said by
+    the first study over the same. `described` are models drawn from the catalogue that nobody
+    listed before, and what they stand for.
+    """
 
     id: str
     tenant: str
@@ -124,8 +122,10 @@ class StudyCreated:
     rows: int | None
     columns: int | None
     stop: dict[str, Any] = field(default_factory=dict)
-    training: dict[str, Any] = field(default_factory=dict)  # what it is over, if it has data
     drawn: bool = False  # whether its models came from the catalogue
+    described: dict[str, dict[str, Any]] = field(default_factory=dict)
+    data: dict[str, str] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +206,11 @@ class TrialLost:
 
 @dataclass(frozen=True, slots=True)
 class TrialReleased:
-    """A trial was given back untried."""
+    """A trial was given back untried; `unable`: its device can never run that model."""
 
     id: str
+    reason: str = ""
+    unable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,6 @@ Event = (
     | TokenRevoked
     | DatasetAdded
     | DatasetDropped
-    | ModelsDescribed
     | StudyCreated
     | StudyPaused
     | StudyResumed
@@ -253,7 +254,6 @@ KINDS: dict[str, Callable[..., Event]] = {
     "token-revoked": TokenRevoked,
     "dataset-added": DatasetAdded,
     "dataset-dropped": DatasetDropped,
-    "models-described": ModelsDescribed,
     "study-created": StudyCreated,
     "study-paused": StudyPaused,
     "study-resumed": StudyResumed,
@@ -273,7 +273,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 VERSION = 1
 # Left out where there is nothing to say, so that most bodies stay as short as ever.
-_OPTIONAL = frozenset({"training", "drawn", "metrics", "scores"})
+_OPTIONAL = frozenset({"unable", "drawn", "described", "data", "training", "metrics", "scores"})
 # (kind, version) -> what makes a body of that version one of the next.
 _UPGRADES: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
 

@@ -14,7 +14,7 @@ def study_script(pool: Pool, study: Study, model: str | None, catalog: Catalog) 
     """The script that trains a study's model, the best so far unless one is named."""
     if model is not None and model not in study.models:
         raise Missing(f"the study lists no model {model!r}")
-    training = training_view(study.shared)
+    training = training_view(study)
     if training is None or not study.drawn:
         raise Conflicting(
             "the study is over no data of its own, so there is nothing to write a script of; its "

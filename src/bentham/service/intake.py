@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,15 +21,18 @@ from pydantic import ValidationError
 
 from bentham import wire
 from bentham.errors import StorageUnavailable
-from bentham.service.refusals import Invalid, Unready
+from bentham.service.pool import Pool
+from bentham.service.refusals import Invalid, TooMany, Unready
 from bentham.storage import Files
 
 logger = structlog.get_logger("bentham.intake")
-# Uploads under way, and files looked into, at a time; the others wait.
-UPLOADS, INSPECTIONS = 4, 1
-SECONDS, MEMORY_MIB = 120.0, 4096
+# Uploads at a time, of one token and of all; and files looked into at a time: those wait in turn.
+UPLOADS_OF_TOKEN, UPLOADS, INSPECTIONS = 4, 64, 1
+SECONDS, MEMORY_MIB = 60.0, 4096
 PART = 2**18
 LARGEST_ANSWER = 2**24
+# What a process that parses hostile files is told of this one's environment.
+PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ")
 Result = TypeVar("Result")
 
 
@@ -39,6 +43,11 @@ class Taken:
     path: Path
     hash: str
     bytes: int
+
+
+def content_key(tenant: str, digest: str) -> str:
+    """Where a tenant's content is kept: nobody can tell by time whether another has it, too."""
+    return f"data/{tenant}/{digest}"
 
 
 def log_key(trial: str) -> str:
@@ -52,24 +61,27 @@ class Intake:
     def __init__(self, files: Files):
         self.files = files
         self.keeping = asyncio.Lock()
-        self._uploads = asyncio.Semaphore(UPLOADS)
+        self._uploads: Counter[str] = Counter()  # by token
         self._inspections = asyncio.Semaphore(INSPECTIONS)
 
     @asynccontextmanager
-    async def receive(self, body: AsyncIterator[bytes]) -> AsyncIterator[Taken]:
+    async def receive(self, body: AsyncIterator[bytes], token: str) -> AsyncIterator[Taken]:
         """Write an upload to a file that is gone in the end."""
-        async with self._uploads:
-            handle, name = tempfile.mkstemp(prefix="bentham-upload-")
-            try:
-                digest, size = hashlib.sha256(), 0
-                with os.fdopen(handle, "wb") as file:
-                    async for part in body:
-                        file.write(part)
-                        digest.update(part)
-                        size += len(part)
-                yield Taken(Path(name), digest.hexdigest(), size)
-            finally:
-                os.unlink(name)
+        if self._uploads[token] >= UPLOADS_OF_TOKEN or self._uploads.total() >= UPLOADS:
+            raise TooMany("too many uploads at a time; send one after the other", retry_after=2.0)
+        self._uploads[token] += 1
+        handle, name = tempfile.mkstemp(prefix="bentham-upload-")
+        try:
+            digest, size = hashlib.sha256(), 0
+            with os.fdopen(handle, "wb") as file:
+                async for part in body:
+                    file.write(part)
+                    digest.update(part)
+                    size += len(part)
+            yield Taken(Path(name), digest.hexdigest(), size)
+        finally:
+            os.unlink(name)
+            self._uploads -= Counter({token: 1})
 
     async def inspect(self, taken: Taken, shape: str) -> wire.Inspection:
         """What is in a file; refused if it is no dataset."""
@@ -78,7 +90,8 @@ class Intake:
         try:
             found = wire.Inspection.model_validate_json(said)
         except ValidationError:
-            logger.warning("an inspection failed", bytes=taken.bytes, said=said[-500:])
+            # Not what it said: that is a tenant's data.
+            logger.warning("an inspection failed", bytes=taken.bytes, said_bytes=len(said))
             raise Invalid(
                 "the file cannot be read within the memory and time there is; send a smaller one, "
                 "or save it again as plain CSV"
@@ -87,13 +100,37 @@ class Intake:
             raise Invalid(found.refusal)
         return found
 
-    async def keep(self, taken: Taken) -> None:
+    async def keep(self, tenant: str, taken: Taken) -> None:
         """Store a file by its hash; durable on return."""
-        await self.run(lambda: self.files.save(taken.hash, _parts(taken.path)))
+        key = content_key(tenant, taken.hash)
+        await self.run(lambda: self.files.save(key, _parts(taken.path)))
 
-    async def drop(self, digest: str) -> None:
-        """Forget a content."""
-        await self.run(lambda: self.files.drop(digest))
+    async def drop(self, *keys: str) -> None:
+        """Forget contents or logs."""
+
+        def work() -> None:
+            for key in keys:
+                self.files.drop(key)
+
+        await self.run(work)
+
+    async def reconcile(self, pool: Pool) -> None:
+        """Forget contents that no dataset has: what uploads and drops that were cut off have left.
+
+        For the instance that leads, before it takes anything in.
+        """
+        named = {content_key(each.tenant, each.hash) for each in pool.datasets.values()}
+
+        def work() -> int:
+            self.files.tidy()
+            left = [key for key in self.files.keys("data/") if key not in named]
+            for key in left:
+                self.files.drop(key)
+            return len(left)
+
+        async with self.keeping:
+            if found := await self.run(work):
+                logger.info("contents that no dataset has were dropped", contents=found)
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Do something with files, away from the event loop."""
@@ -117,23 +154,23 @@ async def _inspected(path: Path, shape: str) -> bytes:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        limit=LARGEST_ANSWER,
-        env={**_plain(os.environ), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env=_environment(),
     )  # fmt: skip
     assert process.stdout is not None
+    said = b""
     try:
         async with asyncio.timeout(SECONDS + 10.0):
-            said = await process.stdout.read(LARGEST_ANSWER)
-            await process.wait()
+            while len(said) < LARGEST_ANSWER and (part := await process.stdout.read(PART)):
+                said += part
         return said
     except TimeoutError:
         return b""
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+        await process.wait()
 
 
-def _plain(environment: "os._Environ[str]") -> dict[str, str]:
-    """Without what is secret: this process has no business with it."""
-    return {name: value for name, value in environment.items() if "BENTHAM" not in name}
+def _environment() -> dict[str, str]:
+    passed = {name: os.environ[name] for name in PASSED if name in os.environ}
+    return {**passed, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

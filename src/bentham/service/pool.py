@@ -8,7 +8,7 @@ tenant and name: tenants that happen to name a dataset alike share nothing.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from bentham.core import LearnedPrior, Scheduler, prior_from
@@ -145,19 +145,10 @@ class Pool(TrialFold):
             event.bytes, event.rows, len(event.columns), _json(event.columns), tuple(event.notes),
             time,
         )  # fmt: skip
-        self.datasets[made.id] = made
-        if made.tenant:
-            self.tenants[made.tenant].datasets[made.id] = made
+        self.datasets[made.id] = self.datasets_of(made.tenant)[made.id] = made
 
     def _dataset_dropped(self, time: float, event: happened.DatasetDropped) -> None:  # noqa: ARG002
-        del self.datasets[event.id]
-        if event.tenant:
-            del self.tenants[event.tenant].datasets[event.id]
-
-    def _models_described(self, time: float, event: happened.ModelsDescribed) -> None:  # noqa: ARG002
-        for name, said in event.models.items():
-            kin = ModelDescription(said["family"], said["features"])
-            self.descriptions[name] = Description(said["algorithm"], said["configuration"], kin)
+        del self.datasets[event.id], self.datasets_of(event.tenant)[event.id]
 
     # -- studies
 
@@ -165,22 +156,29 @@ class Pool(TrialFold):
         tenant = self.tenants[event.tenant]
         key = dataset_key(event.tenant, event.dataset)
         shared = self.arms.get(key)
-        if shared is None:
-            said = event.training
-            shared = Arms(_json(said), said.get("name", ""), said.get("hash", ""))
-            tenant.trained_columns += len(said.get("columns", ()))
+        shared = shared or Arms(_json(event.training), event.training.get("hash", ""))
         study = Study(
             event.id, tenant, event.name, event.dataset, event.metric, event.models, event.weight,
             event.floor, event.rows, event.columns, event.stop, time, shared,
-            event.drawn,
+            event.drawn, event.data,
         )  # fmt: skip
         for model, tried in shared.tried.items():
             if tried.score is not None:
                 study.credit(model, tried.score)
-        self._serve(time, study)
+        described = {name: _description(said) for name, said in event.described.items()}
+        self.descriptions.update(described)
+        try:
+            self._serve(time, study)
+        except Exception:  # it is refused: nothing of it stays
+            for name in described:
+                del self.descriptions[name]
+            raise
+        if key not in self.arms:
+            tenant.trained_columns += len(event.training.get("columns", ()))
         self.arms[key] = shared
         tenant.arms += len(event.models)
-        tenant.models.update(dict.fromkeys(event.models))
+        for model in event.models:
+            tenant.models[model] = tenant.models.get(model, 0) + 1
         self.models.update(dict.fromkeys(event.models))
         shared.studies.append(study)
         self.studies[study.id] = tenant.studies[study.name] = study
@@ -196,8 +194,12 @@ class Pool(TrialFold):
 
     def _study_closed(self, time: float, event: happened.StudyClosed) -> None:
         study = self.studies[event.id]
-        study.reason = event.reason
+        study.reason, study.closed = event.reason, time
         study.tenant.arms -= len(study.models)
+        for model in study.models:
+            study.tenant.models[model] -= 1
+            if not study.tenant.models[model]:
+                del study.tenant.models[model]
         self.deadlines.pop(study.id, None)
         self._move(time, study, "closed")
 
@@ -228,7 +230,6 @@ class Pool(TrialFold):
         happened.TokenRevoked: _token_revoked,
         happened.DatasetAdded: _dataset_added,
         happened.DatasetDropped: _dataset_dropped,
-        happened.ModelsDescribed: _models_described,
         happened.StudyCreated: _study_created,
         happened.StudyPaused: _study_paused,
         happened.StudyResumed: _study_resumed,
@@ -241,6 +242,11 @@ class Pool(TrialFold):
         happened.TrialLost: TrialFold._trial_lost,
         happened.TrialReleased: TrialFold._trial_released,
     }
+
+
+def _description(said: Mapping[str, Any]) -> Description:
+    kin = ModelDescription(said["family"], said["features"])
+    return Description(said["algorithm"], said["configuration"], kin)
 
 
 def _json(value: object) -> str:

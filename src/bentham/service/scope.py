@@ -109,8 +109,7 @@ class Scope:
             return reversed(self._pool.datasets.values())
         tenant = self._pool.tenants.get(self._caller.tenant or "")
         own = reversed(tenant.datasets.values()) if tenant else iter(())
-        shared = (each for each in reversed(self._pool.datasets.values()) if not each.tenant)
-        return chain(own, shared)
+        return chain(own, reversed(self._pool.installed.values()))
 
     def studies(self, state: str | None = None) -> Iterator[Study]:
         """Studies, the newest first."""

@@ -33,6 +33,7 @@ class State:
         self.running: dict[str, Trial] = {}
         self.trials_of: dict[str, list[Trial]] = {}  # by the token whose devices ran them
         self.datasets: dict[str, Dataset] = {}  # by id
+        self.installed: dict[str, Dataset] = {}  # those that are everybody's
         self.arms: dict[str, Arms] = {}  # of studies, by `dataset_key`
         self.descriptions: dict[str, Description] = {}  # what models stand for
         self.history: list[Mapping[str, Mapping[str, tuple[float, float | None]]]] = []
@@ -51,6 +52,10 @@ class State:
         if self._scheduler is None:
             raise InvalidRecording("the log does not begin with pool-created; it is no log of ours")
         return self._scheduler
+
+    def datasets_of(self, tenant: str) -> dict[str, Dataset]:
+        """A tenant's datasets by id; without a tenant, those that are everybody's."""
+        return self.tenants[tenant].datasets if tenant else self.installed
 
     def _serve(self, time: float, study: Study) -> None:
         """Let the scheduler know the study, or know it no longer, as its state demands."""

@@ -59,7 +59,9 @@ class TrialFold(State):
     def _trial_released(self, time: float, event: happened.TrialReleased) -> None:
         trial = self.trials[event.id]
         self.scheduler.apply(core.TrialReleased(time, trial.number))
-        trial.reason, trial.released = "released by its device", True
+        trial.reason, trial.released = event.reason or "released by its device", True
+        if event.unable:
+            trial.study.shared.tried[trial.model].unable[trial.device] = None
         self._end(time, trial, "lost", "untried")
 
     def _return(self, time: float, trial: Trial, state: str) -> None:

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from bentham.core.decision import RunnerUp
-from bentham.service.entities import Arms, Dataset, Device, Study, Tenant, Token, Trial
+from bentham.service.entities import Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.events import TrialLeased
 from bentham.service.leases import Leases
 from bentham.service.pool import Pool
@@ -74,8 +74,8 @@ def study_view(pool: Pool, study: Study, whole: bool = True) -> View:
         "trials": dict(study.counts),
         "device_seconds": study.device_seconds,
         "incumbent": _incumbent_view(pool, study),
-        "data": study.shared.data,
-        "training": training_view(study.shared) if whole else None,
+        "data": study.data.get("name", ""),
+        "training": training_view(study) if whole else None,
     }
 
 
@@ -111,7 +111,10 @@ def record_view(study: Study) -> list[View]:
         trial
         for other in study.shared.studies
         for trial in other.trials
-        if trial.state == "complete" and trial.model in study.models
+        if trial.state == "complete"
+        and trial.model in study.models
+        # As for the incumbent: of what comes when it is closed, its own only counts.
+        and (other is study or study.closed is None or (trial.ended or 0.0) <= study.closed)
     ]
     best, used = -inf, 0.0
     for trial in sorted(trials, key=lambda trial: (trial.ended or 0.0, trial.number)):
@@ -136,8 +139,8 @@ def record_view(study: Study) -> list[View]:
     return lines
 
 
-def dataset_view(dataset: Dataset) -> View:
-    """A dataset, and what was found in it."""
+def dataset_view(dataset: Dataset, whole: bool = True) -> View:
+    """A dataset, and what was found in it; on the whole with its columns."""
     return {
         "id": dataset.id,
         "tenant": dataset.tenant,
@@ -147,16 +150,18 @@ def dataset_view(dataset: Dataset) -> View:
         "delimiter": dataset.delimiter,
         "bytes": dataset.bytes,
         "rows": dataset.rows,
-        "columns": json.loads(dataset.columns),
+        "width": dataset.width,
+        "columns": json.loads(dataset.columns) if whole else [],
         "notes": list(dataset.notes),
         "created": dataset.created,
     }
 
 
-def training_view(shared: Arms) -> View | None:
-    """What studies over data are over."""
-    view: View | None = json.loads(shared.training) if shared.training else None
-    return view
+def training_view(study: Study) -> View | None:
+    """What a study over data is over."""
+    if not study.data:
+        return None
+    return {**study.data, **json.loads(study.shared.training)}
 
 
 def candidate_views(pool: Pool, study: Study) -> list[View]:
@@ -240,7 +245,7 @@ def lease_view(pool: Pool, trial: Trial, lease_seconds: float, heartbeat_seconds
         "lease_seconds": lease_seconds,
         "heartbeat_seconds": heartbeat_seconds,
         **model_view(pool, study, trial.model),
-        "training": training_view(study.shared),
+        "training": training_view(study),
     }
 
 

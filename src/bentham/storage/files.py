@@ -17,6 +17,7 @@ PART = 2**18  # bytes, in every part but the last: two that save the same file w
 DROPPED = 16  # parts removed at a time
 LONGEST_KEY = 200
 SIZE = "SELECT size FROM files WHERE key = ?"
+KEYS = "SELECT key FROM files WHERE substr(key, 1, ?) = ?"
 LOAD = "SELECT data FROM file_parts WHERE key = ? AND part = ?"
 SAVE = (
     "INSERT INTO file_parts (key, part, data) VALUES (?, ?, ?) "
@@ -57,6 +58,9 @@ class Files(Protocol):
 
     def size(self, key: str) -> int | None:
         """Its number of bytes, None if there is no such file."""
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin so, in order."""
 
     def drop(self, key: str) -> None:
         """Remove a file, if it is there."""
@@ -150,6 +154,12 @@ class DatabaseFiles:
         rows = self._session.read(SIZE, (key,))
         return int(rows[0][0]) if rows else None
 
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin so, in order."""
+        check_key(prefix)
+        rows = self._session.read(KEYS, (len(prefix), prefix))
+        return sorted(str(key) for (key,) in rows)
+
     def drop(self, key: str) -> None:
         """Remove a file, if it is there."""
         check_key(key)
@@ -193,6 +203,12 @@ class MemoryFiles:
         check_key(key)
         content = self._shared.files.get(key)
         return None if content is None else len(content)
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin so, in order."""
+        if self._closed:
+            raise closed()
+        return sorted(key for key in self._shared.files if key.startswith(prefix))
 
     def drop(self, key: str) -> None:
         """Remove a file, if it is there."""

@@ -6,6 +6,7 @@ at once, and refuse a study that could not train.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 from bentham.errors import InvalidInput
 from bentham.training.metrics import METRICS, default_metric
@@ -17,6 +18,7 @@ FEW_VALUES = 20  # at most so many whole numbers are taken for classes
 LARGE = 2000  # rows from which one share is held out, rather than each fold in turn
 LEAST_HELD_OUT = 2  # rows; fewer say nothing
 MOST_NOTES = 20
+MOST_COMPARED, LONGEST_COMPARED = 100, 60
 
 
 def plan(dataset: Dataset, asked: DataAsked, metric: str | None) -> Training:
@@ -58,11 +60,17 @@ def _check_known(
 ) -> None:
     for name in names:
         if name not in columns:
-            close = get_close_matches(name, columns, n=3, cutoff=0.5) or list(columns)[:5]
+            close = _close(name, columns) or list(columns)[:5]
             raise InvalidInput(
                 f"{what}: {dataset.name!r} has no column {name!r}; it has "
                 f"{', '.join(map(repr, close))}{', ...' if len(close) < len(columns) else ''}"
             )
+
+
+def _close(name: str, columns: Iterable[str]) -> list[str]:
+    """Names like this one, among the first and the short ones: to look must not take long."""
+    near = [column for column in islice(columns, MOST_COMPARED) if len(column) <= LONGEST_COMPARED]
+    return get_close_matches(name[:LONGEST_COMPARED], near, n=3, cutoff=0.5)
 
 
 def _inferred_task(target: Column, asked: DataAsked, rows: int) -> tuple[Task, str]:
@@ -166,8 +174,11 @@ def _split(asked: SplitAsked, target: Column, task: Task, rows: int) -> tuple[Sp
                 if rows >= 2 * least
                 else _too_few(rows)
             )
-    split = Split(kind=kind, folds=folds, share=share, seed=asked.seed)
-    return split, note
+    # What does not count is the same for everybody: equal splits share their trials.
+    usual = SplitAsked()
+    if kind == "folds":
+        return Split(kind=kind, folds=folds, share=usual.share, seed=asked.seed), note
+    return Split(kind=kind, folds=usual.folds, share=share, seed=asked.seed), note
 
 
 def _too_few(rows: int) -> str:

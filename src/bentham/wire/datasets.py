@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from bentham.wire.base import Answered
+from bentham.wire.base import LONGEST_TEXT, Answered
 
 LONGEST_COLUMN = 200
 MOST_COLUMNS = 2000
+MOST_NOTES = 100
 # A number, one of a few values, or nothing to learn from.
 ColumnType = Literal["number", "category", "ignored"]
 Format = Literal["csv", "parquet"]
@@ -28,6 +29,10 @@ ColumnName = Annotated[
 ]
 
 
+Tally = Annotated[int, Field(ge=0, le=10**12)]
+Note = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_storable)]
+
+
 class Column(Answered):
     """One column: its type as inferred, and what a choice of target or type hangs on.
 
@@ -36,19 +41,22 @@ class Column(Answered):
     `note` tells what was noticed, and done about it.
     """
 
-    name: str
+    name: ColumnName
     type: ColumnType
-    missing: int
-    distinct: int
-    rarest: int
-    singles: int = 0
+    missing: Tally
+    distinct: Tally
+    rarest: Tally
+    singles: Tally = 0
     whole: bool = False
     numeric: bool = False  # whether it can be read as numbers, whatever its type
-    note: str = ""
+    note: Note = ""
 
 
 class Dataset(Answered):
-    """A table of data. `tenant` is empty for one that the operator installed for everybody."""
+    """A table of data. `tenant` is empty for one that the operator installed for everybody.
+
+    `width` is how many columns there are; lists of datasets leave the columns themselves out.
+    """
 
     id: str
     tenant: str
@@ -58,16 +66,20 @@ class Dataset(Answered):
     delimiter: str  # between the values of a line of CSV
     bytes: int
     rows: int
+    width: int
     columns: list[Column]
     notes: list[str]
     created: float
 
 
 class Inspection(Answered):
-    """What was found in a file before it became a dataset; `refusal` says why it cannot be one."""
+    """What was found in a file before it became a dataset; `refusal` says why it cannot be one.
 
-    refusal: str = ""
-    delimiter: str = ","
-    rows: int = 0
-    columns: list[Column] = []
-    notes: list[str] = []
+    Within bounds, since a file may have got the better of whoever looked into it.
+    """
+
+    refusal: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    rows: Tally = 0
+    columns: Annotated[list[Column], Field(max_length=MOST_COLUMNS)] = []
+    notes: Annotated[list[Note], Field(max_length=MOST_NOTES)] = []

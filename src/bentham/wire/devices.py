@@ -114,9 +114,16 @@ class Fail(_Fenced):
 
 
 class Release(_Fenced):
-    """The device gives the trial back untried; this does not count as an attempt."""
+    """The device gives the trial back untried; this does not count as an attempt.
+
+    `unable` says that it can never run this model, as what is not installed there; when every
+    device has said so, the model fails.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"fence": 17}]})
+
+    reason: Prose = ""
+    unable: bool = False
 
 
 class Trial(Answered):
