@@ -226,6 +226,13 @@ class Service:
         answer = self.post("/v1/datasets", content or FLOWERS, token, query=query, headers=headers)
         return answer.ok(201)
 
+    def over(self, token: str, name: str = "a", **more: Any) -> Any:
+        """A study over the flowers, of two candidates unless told otherwise."""
+        dataset = self.dataset(token)
+        data = {"dataset": dataset["id"], "target": "kind", **more.pop("data", {})}
+        body = {"name": name, "data": data, "candidates": 2, **more}
+        return self.post("/v1/studies", body, token).ok(201)
+
     def device(self, name: str = "gpu", token: str | None = None, kind: str = "") -> str:
         """A device; returns the token that speaks for it."""
         token = self.token("device") if token is None else token
