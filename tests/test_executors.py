@@ -62,7 +62,7 @@ class TestReplay(ExecutorContract):
     def test_what_others_may_know_is_declined_and_what_nobody_does_is_broken(self) -> None:
         executor = ReplayExecutor(TABLE)
         ended = executor.start(lease("svm", "elsewhere")).poll()
-        assert ended == Declined("the table small has no study 'elsewhere'")
+        assert ended == Declined("the table small has no study 'elsewhere'", unable=True)
         ended = executor.start(lease("nothing", "iris")).poll()
         assert ended == Broken("no score of 'nothing' on 'iris' in the table small", final=True)
 

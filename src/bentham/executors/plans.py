@@ -45,16 +45,19 @@ class CatalogPlan:
         if not lease.algorithm:
             return Declined(
                 f"the model {lease.model!r} is only a name, of no algorithm; a worker with a "
-                "--table can replay it"
+                "--table can replay it",
+                unable=True,
             )
         spec = self.algorithms.get(lease.algorithm)
         if spec is None:
-            return Declined(f"the algorithm {lease.algorithm!r} is not installed here")
+            what = f"the algorithm {lease.algorithm!r} is not installed here"
+            return Declined(what, unable=True)
         try:
             spec.check(lease.configuration)
         except InvalidInput as error:  # another version of it is installed here
             return Declined(
-                f"the model {lease.model!r} does not fit what is installed here: {error}"
+                f"the model {lease.model!r} does not fit what is installed here: {error}",
+                unable=True,
             )
         if spec.needs_data and lease.training is None:
             reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"

@@ -114,9 +114,17 @@ class Fail(_Fenced):
 
 
 class Release(_Fenced):
-    """The device gives the trial back untried; this does not count as an attempt."""
+    """The device gives the trial back untried; this does not count as an attempt.
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"fence": 17}]})
+    `unable` says that it can never run the model, as where the algorithm is not installed.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"fence": 17, "reason": "the device leaves"}]}
+    )
+
+    reason: Prose = ""
+    unable: bool = False
 
 
 class Trial(Answered):
