@@ -272,7 +272,9 @@ def test_data_that_was_spoiled_or_pruned_meanwhile_is_fetched_again(
     assert made.fetched == 2
     kept.chmod(0o644)
     kept.write_bytes(b"spoiled")
-    assert made.run("read", training=training())[0] == Scored(float(len(CONTENT)))
+    outcome, _ = made.run("read", training=training())
+    assert isinstance(outcome, Scored)
+    assert outcome.score == len(CONTENT)
     assert (made.fetched, touched) == (3, [kept])
 
 
