@@ -7,7 +7,10 @@ import pytest
 
 from bentham.executors import Broken, Declined, Executor, Outcome, Running, Scored
 from bentham.executors.base import LARGEST_LOG
+from bentham.executors.process import PATIENCE_SECONDS
 from bentham.wire import Lease
+
+SOON = 0.8 * PATIENCE_SECONDS
 
 
 def lease(model: str, dataset: str = "wine", **changes: object) -> Lease:
@@ -78,12 +81,16 @@ class ExecutorContract:
         assert hopeless.model in ended.reason
         assert running.log() == b""
 
-    def test_a_killed_trial_yields_no_score(self, executor: Executor, endless: Lease) -> None:
+    def test_a_killed_trial_ends_soon_and_yields_no_score(
+        self, executor: Executor, endless: Lease
+    ) -> None:
         running = executor.start(endless)
         assert running.poll() is None
+        began = time.monotonic()
         running.kill()
         running.kill()
         ended = self.outcome(running)
+        assert time.monotonic() - began < SOON  # by the kill, not by the end of anybody's patience
         assert isinstance(ended, Broken)
         assert not ended.final  # the next try may be left alone
 
@@ -97,6 +104,8 @@ class ExecutorContract:
 
     def test_closing_ends_what_runs(self, executor: Executor, endless: Lease) -> None:
         running = executor.start(endless)
+        assert running.poll() is None
         executor.close()
         executor.close()
-        assert not isinstance(running.poll(), Scored)
+        # It is over, and nobody has to ask: what was closed may not be driven any more.
+        assert isinstance(running.poll(), Broken)

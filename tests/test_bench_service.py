@@ -29,6 +29,26 @@ def test_nothing_left_to_run_is_said(bentham: Bentham) -> None:
     assert "give more studies or models" in done.err
 
 
+def test_tenants_that_would_have_no_study_are_refused(bentham: Bentham) -> None:
+    done = bentham("bench", "intake", "--studies", 2, "--tenants", 3)
+    assert done.code == 2
+    assert "3 tenants would share 2 studies" in done.err
+
+
+def test_many_studies_are_taken_in(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What the shell has set for another server is not meant for the one of a benchmark.
+    for name in ("BENTHAM_DATA", "BENTHAM_TOKEN_FILE", "BENTHAM_SERVER"):
+        monkeypatch.setenv(name, "/dev/null/elsewhere")
+    done = bentham(
+        "bench", "intake", "--studies", 3, "--tenants", 2, "--candidates", 3, "--devices", 1,
+        "--seconds", 1, "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
+    assert result["create"]["count"] == 3
+    assert result["database"] == "sqlite"
+
+
 def test_a_snapshot_and_the_rest_of_the_log_come_to_the_same(bentham: Bentham) -> None:
     done = bentham("bench", "recovery", "--events", 3000, "--json")
     assert done.code == 0, done.err

@@ -130,7 +130,8 @@ def test_a_worker_trains_for_a_server(tmp_path: Path) -> None:
     (failed,) = told["/v1/trials/t_2/fail"]
     assert failed["final"]
     assert "used more than 400 MiB of memory" in failed["reason"]
-    assert told["/v1/trials/t_3/release"] == [{"fence": 1}]
+    reason = "the algorithm 'not-here' is not installed here"
+    assert told["/v1/trials/t_3/release"] == [{"fence": 1, "reason": reason, "unable": True}]
     digest = hashlib.sha256(CONTENT).hexdigest()
     assert [path.name for path in (tmp_path / "worker" / "data").iterdir()] == [digest]
     assert list((tmp_path / "worker" / "run").iterdir()) == []

@@ -1,5 +1,6 @@
 """Executors: each runs the contract, and has tests of its own."""
 
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -10,6 +11,7 @@ import pytest
 from clients import Time
 from executor_contract import ExecutorContract, lease
 
+from bentham.children import end, own_environment
 from bentham.errors import InvalidInput
 from bentham.executors import Broken, Declined, Executor, ReplayExecutor, Scored
 from bentham.executors.process import Command, ProcessExecutor
@@ -62,7 +64,7 @@ class TestReplay(ExecutorContract):
     def test_what_others_may_know_is_declined_and_what_nobody_does_is_broken(self) -> None:
         executor = ReplayExecutor(TABLE)
         ended = executor.start(lease("svm", "elsewhere")).poll()
-        assert ended == Declined("the table small has no study 'elsewhere'")
+        assert ended == Declined("the table small has no study 'elsewhere'", unable=True)
         ended = executor.start(lease("nothing", "iris")).poll()
         assert ended == Broken("no score of 'nothing' on 'iris' in the table small", final=True)
 
@@ -102,3 +104,31 @@ def wardens() -> list[int]:
             if b"bentham.executors.warden" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)
     return sorted(found)
+
+
+SIGNALLED = """
+import signal, time
+count = 0
+def take(*_):
+    global count
+    count += 1
+signal.signal(signal.SIGTERM, take)
+print("ready", flush=True)
+while count < 2:
+    time.sleep(0.01)
+print(count)
+"""
+
+
+def test_children_get_two_signals_and_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENTHAM_DATABASE", "another server's")
+    environment = own_environment({"BENTHAM_TOKEN": "its own"})
+    assert {name for name in environment if name.startswith("BENTHAM_")} == {"BENTHAM_TOKEN"}
+    assert "PATH" in environment
+    child = subprocess.Popen([sys.executable, "-c", SIGNALLED], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    with child.stdout as said:
+        assert said.readline() == b"ready\n"
+        end(child)
+        assert said.read() == b"2\n"
+    assert child.returncode == 0

@@ -12,6 +12,7 @@ ROOT = Path(bentham.__file__).parent
 # What each layer may import of Bentham, besides itself.
 ALLOWED = {
     "errors": set(),
+    "children": set(),
     "core": {"errors"},
     "storage": {"errors"},
     "tables": {"core", "errors"},
@@ -22,14 +23,14 @@ ALLOWED = {
     "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},
     "snapshots": {"core", "errors", ""},
-    "bench": {"core", "service", "snapshots", "storage", "errors", ""},
+    "bench": {"core", "service", "snapshots", "storage", "children", "errors", ""},
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
     "service": {"core", "tables", "storage", "snapshots", "training", "wire", "errors", ""},
     "http": {"service", "storage", "tables", "training", "wire", "errors", ""},
     "demo": {"core", "tables", "sim", "experiments", "wire", "client", "training", "executors"}
-    | {"errors"},
+    | {"children", "errors"},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
     | {"storage", "service", "http", "wire", "client", "executors", "worker", "training"}
     | {"demo"}

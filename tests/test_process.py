@@ -326,26 +326,3 @@ def test_anybody_may_run_a_worker(before: Sequence[str]) -> None:
             assert [log for log in logs if "'processes': 2, 'pid': 2" in log]
     finally:
         shutil.rmtree(folder)
-
-
-def test_a_warden_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bentham.executors.process.PATIENCE_SECONDS", 0.2)
-    with bench(tmp_path) as made:
-        assert made.run("score")[0] == GOOD
-        wardens = made.processes()
-        running = made.start("hang")
-        wait_for(lambda: len(made.processes()) >= len(wardens) + 2)
-        for pid in wardens:
-            os.kill(pid, signal.SIGSTOP)
-        running.kill()
-        assert ended(running) == Broken("killed")
-        wait_for(lambda: not made.processes())
-        assert made.run("score")[0] == GOOD
-
-
-def test_a_kill_before_the_start_is_heeded(tmp_path: Path) -> None:
-    with bench(tmp_path) as made:
-        running = made.start("hang")
-        running.kill()
-        assert ended(running) == Broken("killed")
-        wait_for(lambda: len(made.processes()) <= 2)

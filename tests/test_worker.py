@@ -43,7 +43,6 @@ def test_every_device_runs_its_own_trial() -> None:
         ("nan", "the score is nan, not a finite number", True),
         ("bad", "no memory", False),
         ("faulty", "the executor failed: RuntimeError: poll", False),
-        ("crash", "could not be started: OSError: no such device", False),
     ],
 )
 def test_trials_without_a_score(model: str, reason: str, final: bool) -> None:
@@ -51,6 +50,14 @@ def test_trials_without_a_score(model: str, reason: str, final: bool) -> None:
     world.pass_time(5)
     assert [value for _, what, _, value in world.server.told if what == "fail"] == [(reason, final)]
     assert world.server.verbs("complete") == ["complete"]  # the device goes on
+
+
+def test_what_an_executor_cannot_start_is_given_back_with_the_reason() -> None:
+    world = World("crash", "1")
+    world.pass_time(5)
+    given_back = [value for _, what, _, value in world.server.told if what == "release"]
+    assert given_back == [("could not be started: OSError: no such device", False)]
+    assert world.server.verbs("fail", "complete") == ["complete"]  # the device goes on
 
 
 def test_a_score_that_the_server_refuses_fails_the_trial() -> None:

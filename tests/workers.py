@@ -127,9 +127,16 @@ class Server(Client):
         return self._end("fail", trial_id, fence, (reason, final), key, timeout)
 
     def release(
-        self, trial_id: str, fence: int, key: str | None = None, timeout: float | None = None
+        self,
+        trial_id: str,
+        fence: int,
+        key: str | None = None,
+        timeout: float | None = None,
+        *,
+        reason: str = "",
+        unable: bool = False,
     ) -> Trial:
-        return self._end("release", trial_id, fence, None, key, timeout)
+        return self._end("release", trial_id, fence, (reason, unable), key, timeout)
 
     def lose(self) -> None:
         """All leases run out."""

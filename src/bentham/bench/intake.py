@@ -23,9 +23,11 @@ import numpy as np
 from bentham import __version__
 from bentham.bench.connection import Connection
 from bentham.bench.service import Progress, done, server
-from bentham.errors import BenthamError
+from bentham.children import end, own_environment
+from bentham.errors import BenthamError, InvalidInput
 
 ROWS = 500
+STARTS_WITHIN = 60.0  # all tenants' threads
 PAUSE = 0.5  # between a tenant's looks
 SAMPLE = 1.0  # between looks at memory
 
@@ -40,6 +42,11 @@ def bench_intake(
     progress: Progress,
 ) -> dict[str, Any]:
     """Times of requests while so many studies arrive, and the server's memory over time."""
+    if studies < tenants:
+        raise InvalidInput(
+            f"{tenants:,} tenants would share {studies:,} studies, and some have none; give at "
+            "least as many --studies as --tenants"
+        )
     with tempfile.TemporaryDirectory(prefix="bentham-bench-") as name:
         folder = Path(name)
         progress("starting the server")
@@ -108,7 +115,7 @@ class _Crowd:
         together = threading.Barrier(self._tenants)
 
         def of(tenant: int, own: Connection) -> None:
-            together.wait()
+            together.wait(STARTS_WITHIN)  # should one fail before, the others are not to wait on
             for study in range(tenant, self._studies, self._tenants):
                 data = {
                     "dataset": self._datasets[tenant],
@@ -205,7 +212,7 @@ class _Memory:
 def _worker(folder: Path, port: int, admin: str, devices: int) -> Iterator[None]:
     with closing(Connection(port, admin)) as connection:
         token = done(connection.post("/v1/tokens", {"role": "device"}))["secret"]
-    environment = {**os.environ, "BENTHAM_TOKEN": token}
+    environment = own_environment({"BENTHAM_TOKEN": token})
     command = [sys.executable, "-m", "bentham", "worker", "--server", f"http://127.0.0.1:{port}"]
     options = ["--devices", str(devices), "--folder", str(folder / "worker")]
     with (folder / "worker.log").open("wb") as log:
@@ -216,9 +223,7 @@ def _worker(folder: Path, port: int, admin: str, devices: int) -> Iterator[None]
             text = (folder / "worker.log").read_text(errors="replace")[-500:]
             raise BenthamError(f"the worker ended: {text.strip()}")
     finally:
-        for _ in range(2):  # the second gives back what runs
-            worker.terminate()
-        worker.wait(60)
+        end(worker)
 
 
 def _table(tenant: int) -> bytes:

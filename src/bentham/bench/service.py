@@ -24,6 +24,7 @@ from bentham import __version__
 from bentham.bench.connection import Connection
 from bentham.bench.decisions import LENGTH_SCALE
 from bentham.bench.rival import bench_optuna
+from bentham.children import own_environment
 from bentham.core import SharedPrior
 from bentham.core.kernels import correlation
 from bentham.errors import BenthamError
@@ -89,7 +90,7 @@ class Running(NamedTuple):
 @contextmanager
 def server(folder: Path, database: str | None, more: list[str]) -> Iterator[Running]:
     """A server of one's own, until this is left."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    environment = own_environment({"OPENBLAS_NUM_THREADS": "1"})
     if database:
         environment["BENTHAM_DATABASE"] = database
     port = _free_port()

@@ -240,6 +240,7 @@ def training_executor(
         limits,
         preload=PRELOAD,
         environment=environment,
+        warn=lambda text: log.warning("trouble on this machine", reason=text),
     )
     executor.prepare(devices)
     return executor

@@ -95,10 +95,21 @@ class DeviceCalls(Calls):
         return self._report(trial_id, "fail", Trial, body, timeout, key)
 
     def release(
-        self, trial_id: str, fence: int, key: str | None = None, timeout: float | None = None
+        self,
+        trial_id: str,
+        fence: int,
+        key: str | None = None,
+        timeout: float | None = None,
+        *,
+        reason: str = "",
+        unable: bool = False,
     ) -> Trial:
-        """Give a trial back untried; this does not count as an attempt."""
-        body = asked(Release, fence=fence)
+        """Give a trial back untried, with the reason; this does not count as an attempt.
+
+        `unable` says that this device can never run the model.
+        """
+        said = _said(reason=reason[-LONGEST_TEXT:], unable=unable or None)
+        body = asked(Release, fence=fence, **said)
         return self._report(trial_id, "release", Trial, body, timeout, key)
 
     def trial_data(self, trial_id: str, timeout: float | None = None) -> Iterator[bytes]:

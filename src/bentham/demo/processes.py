@@ -4,8 +4,6 @@ They are in sessions of their own, so that Ctrl-C is the demo's alone: it ends t
 other. Should the demo itself be killed, Linux kills them with it.
 """
 
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -14,13 +12,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from bentham.children import end, own_environment
 from bentham.client import Client
 from bentham.errors import BenthamError, Unavailable
 from bentham.executors.linux import die_with_parent
 
-STARTS_WITHIN, ENDS_WITHIN = 60.0, 15.0
-# A first signal asks a worker to finish what runs, a second one to give it back.
-BETWEEN_SIGNALS = 0.3
+STARTS_WITHIN = 60.0
 TAIL_LINES = 8
 
 
@@ -32,7 +29,7 @@ class Child:
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "bentham", *arguments],
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
+                env=own_environment({"OPENBLAS_NUM_THREADS": "1", **environment}),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -51,16 +48,7 @@ class Child:
 
     def end(self) -> None:
         """End it in an orderly way, or else at once."""
-        for seconds in (BETWEEN_SIGNALS, ENDS_WITHIN):
-            if self._process.poll() is None:
-                self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(seconds)
-                return
-            except subprocess.TimeoutExpired:
-                continue
-        self._process.kill()
-        self._process.wait()
+        end(self._process)
 
 
 @contextmanager

@@ -35,9 +35,14 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """This executor cannot run the trial, though another might: it is given back untried."""
+    """This executor cannot run the trial, though another might: it is given back untried.
+
+    `unable` says that this one never can, as where the algorithm is not installed; else it is the
+    machine that cannot just now, and the same trial may come again.
+    """
 
     reason: str
+    unable: bool = False
 
 
 Outcome: TypeAlias = Scored | Broken | Declined
@@ -75,7 +80,7 @@ class Executor(Protocol):
     """Runs trials, as many at a time as the worker has devices."""
 
     def start(self, lease: Lease) -> Running:
-        """Begin a trial. What cannot be run is not raised: it is a trial that ends Broken."""
+        """Begin a trial. What cannot be run is not raised: that is an outcome, too."""
         ...
 
     def slots(self) -> Sequence[str] | None:

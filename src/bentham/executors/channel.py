@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import deque
 from typing import Any, TypedDict
 
 
@@ -19,19 +20,30 @@ class Order(TypedDict, total=False):
 
 
 class Channel:
-    """Lines of JSON to and from the executor."""
+    """Lines of JSON to and from the executor.
+
+    `waiting` are orders that came with one before: whoever runs that one must look at them, since
+    the pipe does not tell of them again.
+    """
 
     def __init__(self, orders: int, answers: int):
         self.orders, self.answers = orders, answers
+        self.waiting: deque[Order] = deque()
         self._buffer = b""
 
-    def receive(self) -> list[Order] | None:
-        """What has come, after waiting for some of it; None when there will be no more."""
+    def receive(self) -> bool:
+        """Read what has come into `waiting`, or wait for it; False when there is no more."""
         content = os.read(self.orders, 2**16)
-        if not content:
-            return None
         *lines, self._buffer = (self._buffer + content).split(b"\n")
-        return [json.loads(line) for line in lines]
+        self.waiting += [json.loads(line) for line in lines]
+        return bool(content)
+
+    def take(self) -> Order | None:
+        """The next order, waited for; None when there are no more."""
+        while not self.waiting:
+            if not self.receive():
+                return None
+        return self.waiting.popleft()
 
     def send(self, message: dict[str, Any]) -> None:
         """Answer; raises OSError when nobody reads."""

@@ -2,6 +2,7 @@
 
 A file is fetched under another name and renamed when it is whole and what it should be, so several
 workers may share a folder. A trial gets a link of its own: what is pruned meanwhile stays with it.
+The file is not to be written to; for root, whom that does not stop, the trial gets a copy.
 """
 
 import hashlib
@@ -10,7 +11,6 @@ import re
 import shutil
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from uuid import uuid4
@@ -28,7 +28,7 @@ class DataCache:
 
     def __init__(self, folder: Path, largest: int):
         self._folder, self._largest = folder, largest
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._locks = Locks()
 
     def provide(
         self,
@@ -41,16 +41,18 @@ class DataCache:
         if not HASH.fullmatch(training.hash):
             raise InvalidInput(f"{training.hash!r} is no sha256 of data; the server is at fault")
         path = self._folder / training.hash
-        with self._locks[training.hash]:
-            # What is on a disk may have changed: better now than a wrong score.
-            if not (path.is_file() and _digest(path) == training.hash):
+        with self._locks.of(training.hash):
+            if _put(path, place, training.hash):
+                return
+            for _ in range(2):  # another worker may prune what was just fetched
                 self._fetch(training, fetch(), path, given_up)
                 self._prune(keep=path)
-            os.utime(path)
-            try:
-                os.link(path, place)
-            except OSError:  # another file system, or one without links
-                shutil.copyfile(path, place)
+                if _put(path, place, training.hash):
+                    return
+        raise InvalidInput(
+            f"the data of {training.name!r} does not stay as it was fetched; the worker needs a "
+            "folder with more room, or a sound disk"
+        )
 
     def _fetch(
         self,
@@ -59,6 +61,7 @@ class DataCache:
         path: Path,
         given_up: Callable[[], bool],
     ) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = self._folder / f"{training.hash}.{uuid4().hex}.part"
         digest, size = hashlib.sha256(), 0
         try:
@@ -98,6 +101,43 @@ class DataCache:
             if stale or (total > self._largest and not part and path != keep):
                 path.unlink(missing_ok=True)
                 total -= size
+
+
+class Locks:
+    """A lock for each hash; some share one, so that there are not ever more."""
+
+    def __init__(self, count: int = 64):
+        self._locks = [threading.Lock() for _ in range(count)]
+
+    def of(self, name: str) -> threading.Lock:
+        """The one to hold while this is fetched."""
+        return self._locks[hash(name) % len(self._locks)]
+
+
+def _put(path: Path, place: Path, digest: str) -> bool:
+    """Put a file at a place, and only then look whether it is what it should be.
+
+    What is on a disk may have changed, and may be pruned at any time: better known than a wrong
+    score.
+    """
+    try:
+        os.utime(path)
+        if os.geteuid() == 0 or not _linked(path, place):
+            shutil.copyfile(path, place)
+    except FileNotFoundError:
+        return False
+    if _digest(place) == digest:
+        return True
+    place.unlink()
+    return False
+
+
+def _linked(path: Path, place: Path) -> bool:
+    try:
+        os.link(path, place)
+    except OSError:  # another file system, or one without links
+        return False
+    return True
 
 
 def _digest(path: Path) -> str:

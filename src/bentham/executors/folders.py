@@ -9,6 +9,7 @@ import fcntl
 import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,7 +22,8 @@ class Folders:
     """Made as needed, for this user only; what a worker left that was killed is removed."""
 
     def __init__(self, root: Path, kept_logs: int = KEPT_LOGS):
-        self.data, self._logs, run = root / "data", root / "logs", root / "run"
+        self._root, run = root, root / "run"
+        self.data, self._logs = root / "data", root / "logs"
         self._kept_logs = kept_logs
         try:
             for folder in (root, self.data, self._logs, run):
@@ -36,9 +38,14 @@ class Folders:
 
     def work(self) -> Path:
         """A new folder for a trial."""
+        self._make()  # who cleans up temporary files may have removed it
         path = self._run / uuid4().hex[:12]
         path.mkdir(mode=0o700)
         return path
+
+    def _make(self) -> None:
+        for folder in (self._root, self.data, self._logs, self._run.parent, self._run):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def log(self, trial: str) -> Path:
         """A new file for a trial's log; the oldest of too many are removed."""
@@ -57,7 +64,8 @@ class Folders:
         """Remove the place where trials ran."""
         if self._lock >= 0:
             shutil.rmtree(self._run, ignore_errors=True)
-            self._run.with_suffix(".lock").unlink(missing_ok=True)
+            with suppress(OSError):  # there may be no such folder any more
+                self._run.with_suffix(".lock").unlink()
             os.close(self._lock)
             self._lock = -1
 

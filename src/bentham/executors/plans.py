@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from bentham.errors import InvalidInput
@@ -45,16 +46,19 @@ class CatalogPlan:
         if not lease.algorithm:
             return Declined(
                 f"the model {lease.model!r} is only a name, of no algorithm; a worker with a "
-                "--table can replay it"
+                "--table can replay it",
+                unable=True,
             )
         spec = self.algorithms.get(lease.algorithm)
         if spec is None:
-            return Declined(f"the algorithm {lease.algorithm!r} is not installed here")
+            what = f"the algorithm {lease.algorithm!r} is not installed here"
+            return Declined(what, unable=True)
         try:
             spec.check(lease.configuration)
         except InvalidInput as error:  # another version of it is installed here
             return Declined(
-                f"the model {lease.model!r} does not fit what is installed here: {error}"
+                f"the model {lease.model!r} does not fit what is installed here: {error}",
+                unable=True,
             )
         if spec.needs_data and lease.training is None:
             reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"
@@ -65,7 +69,13 @@ class CatalogPlan:
                 words = command_line(spec, lease.configuration, values)
             except InvalidInput as error:
                 return Broken(str(error), final=True)
-            return Command(tuple(self._found(word) for word in words))
+            # Only words of the operator's: what a tenant named is never a file of his.
+            return Command(
+                tuple(
+                    self._found(word) if _is_fixed(template) else word
+                    for template, word in zip(spec.command, words, strict=True)
+                )
+            )
         job = Job.model_validate(
             {
                 "training": lease.training,
@@ -83,6 +93,10 @@ class CatalogPlan:
             return word
         beside = self._beside / word
         return str(beside) if beside.is_file() else word
+
+
+def _is_fixed(template: str) -> bool:
+    return all(field is None for _, field, _, _ in Formatter().parse(template))
 
 
 def train_job(job: Any, report: Callable[[float, list[float]], None]) -> Result:

@@ -15,25 +15,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bentham.errors import BenthamError
-from bentham.executors.base import (
-    LARGEST_LOG,
-    Broken,
-    Declined,
-    Outcome,
-    Progress,
-    Scored,
-)
+from bentham.executors.base import LARGEST_LOG, Broken, Declined, Outcome, Progress, Scored
 from bentham.executors.capped import shortened
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 from bentham.executors.data import DataCache
 from bentham.executors.folders import KEPT_LOGS, Folders
 from bentham.executors.limits import Limits
+from bentham.executors.outcomes import cause, outcome_of, readable
 from bentham.executors.tender import Tender
 from bentham.wire import Lease
 
 LARGEST_DATA = 20 * 2**30  # of all data that is kept, in bytes
-LONGEST_REASON = 600
 PATIENCE_SECONDS = 10.0  # with a warden that does not end a trial
 WAKE_SECONDS = 120.0  # for a warden to import what it needs
 # What a trial sees of the worker's environment: never its token, or other secrets.
@@ -79,7 +72,8 @@ class ProcessExecutor:
 
     `fetch` gets the data of a lease from the server; it is called in threads. `environment` is for
     trials, besides a few harmless names of this process's own. `preload` names modules that every
-    warden imports before it forks.
+    warden imports before it forks. `warn` is told in full what keeps this machine from running
+    trials; those are given back.
     """
 
     def __init__(
@@ -94,11 +88,12 @@ class ProcessExecutor:
         hold: Hold = "namespace",
         largest_data: int = LARGEST_DATA,
         kept_logs: int = KEPT_LOGS,
+        warn: Callable[[str], None] = lambda _: None,
     ):
         self.limits = limits or Limits()
         self.folders = Folders(folder.absolute(), kept_logs)
         self.data = DataCache(self.folders.data, largest_data)
-        self.fetch = fetch
+        self.fetch, self.warn = fetch, warn
         self.environment = (
             {name: os.environ[name] for name in PASSED if name in os.environ}
             | ONE_THREAD
@@ -170,25 +165,21 @@ class ProcessTrial:
         self._progress = Progress()
         self._log: Path | None = None
         self._work: Path | None = None
-        self._deadline: float | None = None  # for the warden to have ended it
+        self.deadline: float | None = None
         self.unwanted = False
 
     # -- for the worker -------------------------------------------------------------------------
 
     def poll(self) -> Outcome | None:
         """What came of it, once nothing of it is left."""
-        outcome, deadline = self._outcome, self._deadline
-        if outcome is None and deadline is not None and time.monotonic() > deadline:
-            self._deadline = None
-            self._tender.kill_warden()  # it hangs, for whatever reason
-        return outcome
+        return self._outcome
 
     def kill(self) -> None:
         """End it now, with all that it started."""
         with self._lock:  # so that this cannot hit the next trial of the warden
             if self._outcome is None and not self.unwanted:
                 self.unwanted = True
-                self._deadline = time.monotonic() + PATIENCE_SECONDS
+                self.deadline = time.monotonic() + PATIENCE_SECONDS
                 self._tender.kill_trial()
 
     def progress(self) -> Progress:
@@ -215,13 +206,15 @@ class ProcessTrial:
                 executor.data.provide(
                     lease.training, lambda: executor.fetch(lease), data, lambda: self.unwanted
                 )
-            except (BenthamError, OSError) as error:
-                self._ended = Broken(readable(f"its data could not be had: {error}"))
+            except Exception as error:
+                executor.warn(f"the data of {lease.trial} could not be had: {error}")
+                told = str(error) if isinstance(error, BenthamError) else cause(error)
+                self._ended = Declined(readable(f"its data could not be had: {told}"))
                 return None
         with self._lock:
             if self.unwanted:
                 return None
-            self._deadline = time.monotonic() + executor.limits.wall_seconds + WAKE_SECONDS
+            self.deadline = time.monotonic() + executor.limits.wall_seconds + WAKE_SECONDS
         self._log = executor.folders.log(lease.trial)
         own = {"HOME": str(self._work), "TMPDIR": str(self._work)}
         order: Order = {
@@ -240,12 +233,21 @@ class ProcessTrial:
     def heard(self, said: dict[str, Any]) -> None:
         """Progress, or the end."""
         if "ended" in said:
-            self._ended = _outcome(said["ended"])
+            self._ended = outcome_of(said["ended"])
         elif "progress" in said:
             share = said["progress"]
             scores = tuple(score for score in said["scores"] if isfinite(score))
             good = share is not None and 0.0 <= share <= 1.0
             self._progress = Progress(share if good else None, scores)
+
+    def failed(self, error: Exception) -> None:
+        """This kept it from being run. What a machine lacks is no fault of the model's."""
+        self._executor.warn(
+            f"{self._lease.trial} could not be run: {type(error).__name__}: {error}"
+        )
+        reason = readable(f"could not be run: {cause(error)}")
+        machine = isinstance(error, OSError | BenthamError | MemoryError)
+        self._ended = self._ended or (Declined(reason) if machine else Broken(reason))
 
     def finish(self, reason: str) -> None:
         """Clear away what is left, and let the end be known."""
@@ -256,25 +258,3 @@ class ProcessTrial:
             if self.unwanted and not isinstance(ended, Scored):
                 ended = Broken("killed")
             self._outcome = ended or Broken(readable(reason))
-
-
-def _outcome(ended: dict[str, Any]) -> Outcome:
-    """What a warden says came of a trial; the figures in it are the trial's own, and may be odd."""
-    if "reason" in ended:
-        return Broken(readable(ended["reason"]), bool(ended["final"]))
-    try:
-        score = float(ended["score"])
-        metrics = {str(name): float(value) for name, value in ended["metrics"].items()}
-        scores = tuple(float(each) for each in ended["scores"])
-    except (ValueError, TypeError, AttributeError):
-        return Broken("reported what is no score", final=True)
-    if not isfinite(score):
-        return Broken(f"the score is {score}, not a finite number", final=True)
-    return Scored(score, metrics, scores)
-
-
-def readable(reason: str) -> str:
-    """One line, of a length that a person reads."""
-    text = " ".join(reason.split())
-    printable = "".join(sign if sign.isprintable() else "?" for sign in text)
-    return printable if len(printable) <= LONGEST_REASON else f"{printable[:LONGEST_REASON]}..."

@@ -2,12 +2,13 @@
 
 import hashlib
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from bentham.errors import InvalidInput
+from bentham.executors.data import Locks
 from bentham.executors.process import Fetch
 from bentham.wire import Lease, Training
 
@@ -25,7 +26,7 @@ class ObjectStore:
         self._fetch, self._largest = fetch, largest
         self._ray: Any = import_module("ray")
         self._lock = threading.Lock()
-        self._fetching: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._fetching = Locks()
         self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
 
     def put(self, lease: Lease, given_up: Callable[[], bool]) -> Any:
@@ -33,7 +34,7 @@ class ObjectStore:
         training = lease.training
         if training is None:
             return None
-        with self._fetching[training.hash]:
+        with self._fetching.of(training.hash):
             with self._lock:
                 if training.hash in self._kept:
                     self._kept.move_to_end(training.hash)

@@ -5,6 +5,7 @@ the same way. Nothing of Ray is imported here before an actor asks for its data.
 """
 
 import hashlib
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -89,6 +90,7 @@ class SlotHost:
             setup.limits,
             preload=PRELOAD,
             environment=setup.environment,
+            warn=lambda text: print(text, file=sys.stderr),  # to Ray's logs on the node
         )
         return plan.problems
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from bentham.errors import BenthamError
 from bentham.executors.base import Broken, Declined, Outcome, Progress, Scored
-from bentham.executors.process import PATIENCE_SECONDS, readable
+from bentham.executors.outcomes import cause, readable
+from bentham.executors.process import PATIENCE_SECONDS
 from bentham.executors.ray_data import ObjectStore
 from bentham.executors.ray_host import Look
 from bentham.wire import Lease
@@ -150,7 +151,8 @@ class Slot:
         try:
             content = self._store.put(lease, lambda: trial.unwanted or self._stopped())
         except Exception as error:  # the server's, the disk's, or that Ray's store is full
-            trial.finish(Broken(readable(f"its data could not be had: {error}")))
+            told = str(error) if isinstance(error, BenthamError) else cause(error)
+            trial.finish(Declined(readable(f"its data could not be had: {told}")))
             return
         number = next(self._numbers)
         answer = actor.begin.remote(number, lease.model_dump_json(), [content])

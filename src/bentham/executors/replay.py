@@ -23,6 +23,7 @@ class ReplayExecutor:
             raise InvalidInput(f"the scale is {scale:g}; give 0 or more seconds per unit of cost")
         self._table, self._scale, self._clock = table, scale, clock
         self._studies = {name: place for place, name in enumerate(table.studies)}
+        self._running: list[ReplayedTrial] = []
         self._models = {name: place for place, name in enumerate(table.models)}
 
     def start(self, lease: Lease) -> "ReplayedTrial":
@@ -31,20 +32,24 @@ class ReplayExecutor:
         model = self._models.get(lease.model)
         if study is None:  # the wrong table, perhaps: no reason to give up what others can run
             what = f"the table {self._table.name} has no study {lease.dataset!r}"
-            return ReplayedTrial(Declined(what), self._clock(), self._clock)
+            return ReplayedTrial(Declined(what, unable=True), self._clock(), self._clock)
         if model is None or not isfinite(self._table.scores[study, model]):
             where = lease.dataset or lease.study_name
             reason = f"no score of {lease.model!r} on {where!r} in the table {self._table.name}"
             return ReplayedTrial(Broken(reason, final=True), self._clock(), self._clock)
         ends = self._clock() + self._scale * float(self._table.costs[study, model])
         outcome = Scored(float(self._table.scores[study, model]))
-        return ReplayedTrial(outcome, ends, self._clock)
+        trial = ReplayedTrial(outcome, ends, self._clock)
+        self._running = [each for each in self._running if each.poll() is None] + [trial]
+        return trial
 
     def slots(self) -> None:
         """As many as the worker has devices."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """End all that runs."""
+        for trial in self._running:
+            trial.kill()
 
 
 class ReplayedTrial:

@@ -5,6 +5,7 @@ comes to it and tells how the trial ended; it runs nothing else. The trial is it
 session of its own, with limits, a clean environment and no open files but its own.
 """
 
+import errno
 import json
 import math
 import os
@@ -16,18 +17,22 @@ import tempfile
 import traceback
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 from bentham.executors.limits import MIB, Limits
-from bentham.executors.linux import die_with_parent, gain_nothing, see_own_processes_only
+from bentham.executors.linux import LINUX, die_with_parent, gain_nothing, see_own_processes_only
+from bentham.executors.outcomes import cause
 from bentham.executors.processes import own_size
 
 LONGEST_REASON = 1000
 MOST_OPEN_FILES = 1024
 # Left of the address space to tell that the rest is used up.
 _LAST_WORDS = 64 * MIB
+# Why a program does not start that is not there, or that is not one.
+_NOT_INSTALLED = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC)
 
 
 class Pipes(NamedTuple):
@@ -42,14 +47,18 @@ class Pipes(NamedTuple):
 def keep(order: Order, limits: Limits, pipes: Pipes, hold: Hold) -> NoReturn:
     """Be the keeper: start the trial, reap, and tell how it ended. For a child just forked."""
     try:
-        die_with_parent()
-        if _nobody_reads(pipes.status):
+        try:
+            die_with_parent()
+            if _nobody_reads(pipes.status):
+                os._exit(1)
+            if hold == "namespace":
+                see_own_processes_only()
+            os.setpgid(0, 0)
+            keeper = os.getpid()
+            trial = os.fork()
+        except OSError as error:
+            _decline(pipes.reports, f"could not be started: {cause(error)}")
             os._exit(1)
-        if hold == "namespace":
-            see_own_processes_only()
-        os.setpgid(0, 0)
-        keeper = os.getpid()
-        trial = os.fork()
         if trial == 0:
             _become(order, limits, pipes, keeper, new_session=hold != "group")
         os.closerange(0, pipes.status)
@@ -87,7 +96,7 @@ def _become(order: Order, limits: Limits, pipes: Pipes, keeper: int, new_session
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
     except BaseException as error:
-        _say(pipes.reports, {"error": f"could not be set up: {_reason(error)}", "final": False})
+        _decline(pipes.reports, f"could not be set up: {cause(error)}")
         os._exit(1)
     if command:
         _execute(command, pipes.reports)
@@ -113,7 +122,7 @@ def _limit(limits: Limits, address_space: int) -> None:
     }
     # A program of its own may map far more than it uses, as those for GPUs do: what it uses is
     # watched. What was forked maps what it inherited and what it asks for.
-    if address_space:
+    if address_space and LINUX:  # elsewhere a process may map more than that before it begins
         wanted[resource.RLIMIT_AS] = (address_space, address_space + _LAST_WORDS)
     for kind, values in wanted.items():
         _, hard = resource.getrlimit(kind)
@@ -126,9 +135,11 @@ def _execute(command: list[str], reports: int) -> NoReturn:
         signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)
-    except BaseException as error:
-        what = f"the command {command[0]!r} could not be started: {_reason(error)}"
-        _say(reports, {"error": what, "final": False})
+    except OSError as error:
+        what = f"the command {Path(command[0]).name!r} could not be started: {cause(error)}"
+        _decline(reports, what, unable=error.errno in _NOT_INSTALLED)
+    except BaseException as error:  # as an argument with a NUL in it
+        _say(reports, {"error": f"the command could not be started: {cause(error)}"})
     os._exit(1)
 
 
@@ -154,7 +165,7 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
             raise TypeError(f"what was returned is no result with a score: {error}") from None
     except BaseException as error:
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        if soft != hard:
+        if soft != hard and LINUX:
             resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
         message = {"error": _reason(error), "memory": isinstance(error, MemoryError)}
         traceback.print_exc()
@@ -163,6 +174,11 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
             stream.flush()
     _say(reports, message)
     os._exit(0)
+
+
+def _decline(pipe: int, reason: str, unable: bool = False) -> None:
+    """What this machine lacks is no fault of the model's."""
+    _say(pipe, {"declined": reason, "unable": unable})
 
 
 def _say(pipe: int, message: dict[str, Any]) -> None:

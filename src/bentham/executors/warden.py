@@ -7,8 +7,9 @@ closes or the executor's process dies.
 
 An order is a trial to run (`channel.Order`), or {"kill": true}. Answers: {"ready": how trials are
 held}, then for each trial {"progress": share, "scores": [...]} as often as there is something new,
-and {"ended": {"score": ..., "metrics": ..., "scores": ...}} or {"ended": {"reason": ...,
-"final": ...}} once nothing of it is left.
+and {"ended": {"score": ..., "metrics": ..., "scores": ...}}, {"ended": {"reason": ..., "final":
+...}} or, where this machine could not run it, {"ended": {"declined": ..., "unable": ...}} once
+nothing of it is left.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from typing import Any, get_args
 
 from bentham.executors.channel import Channel, Order
 from bentham.executors.containment import Containment, Hold, contained
+from bentham.executors.outcomes import cause
 from bentham.executors.watch import Watch
 
 
@@ -43,17 +45,21 @@ def main() -> None:
     gc.freeze()  # so that children do not copy what they only read
     with suppress(BrokenPipeError):  # then the executor is gone
         channel.send({"ready": containment.hold})
-        while (orders := channel.receive()) is not None:
-            for order in orders:
-                if "kill" not in order:  # that was for a trial that has ended
-                    channel.send({"ended": _run(order, containment, channel)})
+        while (order := channel.take()) is not None:
+            if "kill" not in order:  # that was for a trial that has ended
+                channel.send({"ended": _run(order, containment, channel)})
 
 
 def _run(order: Order, containment: Containment, channel: Channel) -> dict[str, Any]:
     try:
-        return Watch(order, containment, channel).run()
-    except OSError as error:  # as a full disk, or no process to be had: a later try may fare better
-        return {"reason": f"could not be run: {error}", "final": False}
+        watch = Watch(order, containment, channel)
+    except OSError as error:  # as a full disk, or no process to be had: no fault of the model's
+        print(f"a trial could not be started: {error}", file=sys.stderr)
+        return {"declined": f"could not be started: {cause(error)}", "unable": False}
+    try:
+        return watch.run()
+    except OSError as error:
+        return {"reason": f"could not be watched: {cause(error)}", "final": False}
 
 
 def _preload(name: str) -> None:

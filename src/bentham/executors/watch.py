@@ -21,7 +21,7 @@ from bentham.executors.limits import MIB, Limits
 from bentham.executors.processes import descendants, usage
 from bentham.executors.trial_process import Pipes, keep
 from bentham.training.reports import read_report
-from bentham.wire.devices import MOST_SCORES
+from bentham.wire.devices import MOST_METRICS, MOST_SCORES
 
 LOOK_SECONDS = 0.1
 TELL_SECONDS = 0.25  # between two answers about progress
@@ -35,7 +35,7 @@ _OWN_FAULT = {
 
 
 class Watch:
-    """One trial under way. `run` it to its end."""
+    """One trial under way. `run` it to its end. Raises OSError where it cannot be started."""
 
     def __init__(self, order: Order, containment: Containment, channel: Channel):
         self._order, self._containment, self._channel = order, containment, channel
@@ -51,13 +51,13 @@ class Watch:
         self._tell_at = 0.0
         self._pipes: dict[int, Callable[[bytes], None]] = {}
         self._last_error = b""
+        self._keeper = self._fork()
 
     def run(self) -> dict[str, Any]:
         """What came of it, when nothing of it is left."""
-        started = time.monotonic()
-        keeper = self._fork()
-        look_at = started
+        started = look_at = time.monotonic()
         try:
+            self._heed()  # what came in one piece with the order
             while self._verdict is None and self._status is None:
                 now = time.monotonic()
                 if now >= look_at:
@@ -72,17 +72,27 @@ class Watch:
                     elif pipe in self._pipes:
                         self._read(pipe)
         finally:
-            self._containment.end(keeper)
+            self._containment.end(self._keeper)
             while self._pipes:  # all that held the other ends is gone
                 self._read(next(iter(self._pipes)))
         verdict = self._verdict or self._judged()
-        if "reason" in verdict:
-            self._log.write(f"\n[bentham: {verdict['reason']}]\n".encode())
+        if reason := verdict.get("reason") or verdict.get("declined"):
+            self._log.write(f"\n[bentham: {reason}]\n".encode())
         self._log.close()
         return verdict
 
     def _fork(self) -> int:
-        ends = [os.pipe() for _ in range(4)]
+        ends: list[tuple[int, int]] = []
+        try:
+            ends.extend(os.pipe() for _ in range(4))
+            return self._forked(ends)
+        except OSError:
+            for end in (end for pair in ends for end in pair):
+                os.close(end)
+            self._log.close()
+            raise
+
+    def _forked(self, ends: list[tuple[int, int]]) -> int:
         reports, lines = _by_line(self._take_report), _by_line(self._take_line)
         takers: list[Callable[[bytes], None]]
         takers = [self._take_status, reports, partial(self._take_output, lines), self._take_errors]
@@ -110,12 +120,15 @@ class Watch:
             os.close(pipe)
 
     def _hear(self) -> None:
-        orders = self._channel.receive()
-        if orders is None:
+        if not self._channel.receive():
             self._end("the worker ended", final=False)
-            return
-        if any("kill" in order for order in orders):
-            self._end("killed", final=False)
+        self._heed()
+
+    def _heed(self) -> None:
+        """While a trial runs no other is ordered: whatever comes is about this one."""
+        while self._channel.waiting:
+            if "kill" in self._channel.waiting.popleft():
+                self._end("killed", final=False)
 
     def _end(self, reason: str, final: bool = True) -> None:
         if self._verdict is None:
@@ -169,11 +182,14 @@ class Watch:
         """A line from our own code in the trial; what it trains might have written there, too."""
         try:
             said = json.loads(line)
-            if "error" in said:
+            if "declined" in said:
+                what = {"declined": str(said["declined"]), "unable": bool(said["unable"])}
+                self._verdict = self._verdict or what
+            elif "error" in said:
                 text = str(said["error"])
                 if said.get("memory"):
                     text = f"{text}; {self._too_much_memory()}"
-                self._end(text, bool(said.get("final", True)))
+                self._end(text)
             elif "progress" in said:
                 self._share = float(said["progress"])
                 self._scores = [float(each) for each in said["scores"]][:MOST_SCORES]
@@ -188,7 +204,7 @@ class Watch:
         if report is None:
             return
         self._score = self._score if report.score is None else report.score
-        self._metrics.update(report.metrics)
+        self._metrics = dict([*(self._metrics | report.metrics).items()][-MOST_METRICS:])
         if report.progress is not None:
             self._share = report.progress
             if report.score is not None:

@@ -120,7 +120,9 @@ class Release(_Fenced):
     device has said so, the model fails.
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"fence": 17}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"fence": 17, "reason": "the device leaves"}]}
+    )
 
     reason: Prose = ""
     unable: bool = False

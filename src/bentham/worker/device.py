@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
-from bentham.executors import Broken, Declined, Outcome, Progress, Running, Scored
+from bentham.executors import Broken, Declined, Progress, Running, Scored
 from bentham.wire import Device, Lease, Renewal, Trial
 from bentham.worker.calls import ANSWERS, Call, pause_after
 from bentham.worker.guarded import Guarded
@@ -38,9 +38,10 @@ class GivenBack:
     """The trial is returned untried."""
 
     why: str
+    unable: bool = False  # to run it, ever
 
 
-Ended: TypeAlias = Outcome | GivenBack
+Ended: TypeAlias = Scored | Broken | GivenBack
 
 
 class DeviceLife:
@@ -130,14 +131,15 @@ class DeviceLife:
         ended = yield from self._run(lease, lifeline, log)
         if isinstance(ended, Declined):
             # Given back it may come again at once: let others have it first.
-            yield from self._report(lease, GivenBack(ended.reason), lifeline.timeout, log)
+            back = GivenBack(ended.reason, ended.unable)
+            yield from self._report(lease, back, lifeline.timeout, log)
             self._declined += 1
             yield from self._pause(min(60.0, 2.0**self._declined), self._draining)
         elif ended is not None:
             self._declined = 0
             yield from self._report(lease, ended, lifeline.timeout, log)
 
-    def _run(self, lease: Lease, lifeline: Lifeline, log: Log) -> Steps[Ended | None]:
+    def _run(self, lease: Lease, lifeline: Lifeline, log: Log) -> Steps[Ended | Declined | None]:
         """Run a trial while its lease holds; None when it is no longer ours."""
         pool = self._pool
         beat: Call[Renewal] | None = None
@@ -293,8 +295,8 @@ class DeviceLife:
                 )
             case Broken(reason, final):
                 return lambda: client.fail(trial, fence, reason, final, key, timeout)
-            case GivenBack() | Declined():
-                return lambda: client.release(trial, fence, key, timeout)
+            case GivenBack(why, unable):
+                return lambda: client.release(trial, fence, key, timeout, reason=why, unable=unable)
 
 
 def _is_news(progress: Progress, told: Progress) -> bool:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from bentham.executors import Broken, Executor, Outcome, Progress, Running, Scored
+from bentham.executors import Broken, Declined, Executor, Outcome, Progress, Running, Scored
+from bentham.executors.outcomes import cause
 from bentham.wire import Lease
 from bentham.wire.base import LARGEST, LONGEST_NAME
 from bentham.wire.devices import MOST_METRICS, MOST_SCORES
@@ -18,7 +19,7 @@ class Guarded:
         try:
             self._running = executor.start(lease)
         except Exception as error:
-            self._stillborn = Broken(f"could not be started: {_named(error)}")
+            self._stillborn = Declined(f"could not be started: {cause(error)}")
 
     def poll(self) -> Outcome | None:
         """What came of it."""
@@ -32,7 +33,7 @@ class Guarded:
                 return Broken(f"the score is {outcome.score}, not a finite number", final=True)
             return Scored(outcome.score, _metrics(outcome.metrics), _scores(outcome.scores))
         except Exception as error:
-            return Broken(f"the executor failed: {_named(error)}")
+            return Broken(f"the executor failed: {cause(error)}")
 
     def kill(self) -> None:
         """End it; a second time and after its end that is harmless."""
@@ -55,10 +56,6 @@ class Guarded:
             return b"" if self._running is None else self._running.log()
         except Exception:
             return b""
-
-
-def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _scores(scores: Sequence[float]) -> list[float]:
