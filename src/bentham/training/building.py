@@ -29,8 +29,9 @@ def build_source(
     numbers: Sequence[str],
 ) -> str:
     """The function `build` of a script; `estimator` is the name that the class has there."""
+    calibrated = training.metric == "log-loss" and not algorithm.probabilities
     lines = [
-        "def build() -> Any:",
+        f"def build({'target' if calibrated else '_target'}: np.ndarray) -> Any:",
         '    """The model, with all that prepares its inputs; not trained yet."""',
     ]
     steps = []
@@ -81,11 +82,15 @@ def build_source(
             "        check_inverse=False,",
             "    )",
         ]
-    if training.metric == "log-loss" and not algorithm.probabilities:
+    if calibrated:
         lines += [
-            "    # It gives no probabilities by itself.",
+            "    # It gives no probabilities by itself. They are learned of rows held out; where",
+            "    # a class has one row only, of all rows.",
+            "    folds = min(3, int(np.unique(target, return_counts=True)[1].min()))",
+            "    every = np.arange(len(target))",
+            "    cv = folds if folds > 1 else [(every, every)]",
             "    pipeline = make_pipeline(prepare, model)",
-            "    return CalibratedClassifierCV(pipeline, cv=3, ensemble=False)",
+            "    return CalibratedClassifierCV(pipeline, cv=cv, ensemble=False)",
         ]
     else:
         lines.append("    return make_pipeline(prepare, model)")
