@@ -161,7 +161,8 @@ def _limit(memory_mib: int, seconds: int) -> None:
     signal.signal(signal.SIGXCPU, too_slow)
     seconds_at_end = seconds + ceil(process_time())
     resource.setrlimit(resource.RLIMIT_CPU, (seconds_at_end, seconds_at_end + GRACE_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+    if sys.platform == "linux":  # elsewhere a process may map more before it begins
+        resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
