@@ -129,3 +129,14 @@ def test_a_rare_class_does_not_keep_a_model_from_giving_probabilities(
     score, _, scores = made["evaluate"](str(path), lambda *_: None)
     assert -1.0 <= score <= 1.0
     assert len(scores) == rare  # one fold for each of its rows
+
+
+def test_a_model_that_needs_more_rows_of_a_class_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    labels = ["p"] * 20 + ["q"] * 20 + ["r"] * 2
+    lines = [f"{row * 37 % 11}.5,{row * 17 % 23},{label}" for row, label in enumerate(labels)]
+    path.write_text("\n".join(["a,b,y", *lines]) + "\n")
+    asked = DataAsked(dataset="d", target="y")
+    made = scripted(dataset(path, "csv"), asked, "quadratic-discriminant")
+    with pytest.raises(ValueError, match=r"at least 2 rows of each class, .* merge rare classes"):
+        made["evaluate"](str(path), lambda *_: None)

@@ -30,10 +30,20 @@ def build_source(
 ) -> str:
     """The function `build` of a script; `estimator` is the name that the class has there."""
     calibrated = training.metric == "log-loss" and not algorithm.probabilities
+    counted = training.task == "classification" and algorithm.rows_per_class > 1
     lines = [
-        f"def build({'target' if calibrated else '_target'}: np.ndarray) -> Any:",
+        f"def build({'target' if calibrated or counted else '_target'}: np.ndarray) -> Any:",
         '    """The model, with all that prepares its inputs; not trained yet."""',
     ]
+    if counted:
+        lines += [
+            f"    if np.unique(target, return_counts=True)[1].min() < {algorithm.rows_per_class}:",
+            "        raise ValueError(",
+            f'            "this model learns from at least {algorithm.rows_per_class} rows of each '
+            'class, and one has fewer; "',
+            '            "merge rare classes, or leave them out"',
+            "        )",
+        ]
     steps = []
     if numbers:
         impute = 'SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)'
