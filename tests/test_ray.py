@@ -109,8 +109,19 @@ def of_data(text: str) -> WireTraining:
     return training(text, "classification", "accuracy")
 
 
+class Taken:
+    """Holds CPUs that others wait for."""
+
+    def ready(self) -> None:
+        """Now it does."""
+
+
 def test_trials_on_a_cluster(
-    add_node: Callable[..., Any], algorithms: Path, tmp_path: Path, subtests: pytest.Subtests
+    add_node: Callable[..., Any],
+    algorithms: Path,
+    tmp_path: Path,
+    subtests: pytest.Subtests,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     head = add_node(num_cpus=2)
     marker = hashlib.sha256(str(tmp_path).encode()).hexdigest()
@@ -164,7 +175,7 @@ def test_trials_on_a_cluster(
         with subtests.test("data that is not what was promised"):
             other = of_data(text + "\n")
             ended, _ = run("gaussian-naive-bayes", training=other, dataset="spoiled")
-            assert isinstance(ended, Broken)
+            assert isinstance(ended, Declined)
             assert "not what was promised" in ended.reason
         for algorithm, reason in [("eater", "400 MiB"), ("bomb", "6 processes")]:
             with subtests.test(algorithm):
@@ -199,6 +210,18 @@ def test_trials_on_a_cluster(
             wait_for(executor.slots)
             assert len(executor._slots) == 1
             executor.close()
+        with subtests.test("a slot that nobody frees does not keep out another"):
+            monkeypatch.setattr("bentham.executors.ray.PENDING_SECONDS", 0.5)
+            taken = ray.remote(num_cpus=2)(Taken).remote()
+            ray.get(taken.ready.remote())
+            executor = RayExecutor(setup, fetch, most=1, warn=warned.append)
+            wait_for(lambda: any("no CPU was free there" in text for text in warned))
+            wait_for(lambda: any(name.endswith("-1") for name in list(executor._slots)))
+            assert len(executor._slots) <= 1
+            ray.kill(taken)
+            wait_for(executor.slots)
+            executor.close()
+            warned.clear()
         with subtests.test("what a node lacks is told, once"):
             (tmp_path / "file").touch()
             bad = make_setup(tmp_path / "file" / "below", limits, {}, algorithms)

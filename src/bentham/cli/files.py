@@ -1,9 +1,11 @@
-"""Checks of files before anything is run."""
+"""Files that commands write: checked before anything is run, and whole or not at all."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from uuid import uuid4
 
-from bentham.errors import InvalidInput
+from bentham.errors import BenthamError, InvalidInput
 
 
 def check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
@@ -15,3 +17,21 @@ def check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
     for name in inputs:
         if name is not None and path.exists() and Path(name).exists() and path.samefile(name):
             raise InvalidInput(f"{path} is read by this command; write to another file")
+
+
+def write_verified(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
+    """Write a file that is what it should be, or leave all as it was."""
+    part = path.with_name(f".{path.name[:100]}.{uuid4().hex[:8]}.part")
+    digest = hashlib.sha256()
+    try:
+        with part.open("wb") as file:
+            for piece in pieces:
+                digest.update(piece)
+                file.write(piece)
+        if digest.hexdigest() != sha256:
+            raise BenthamError(
+                f"what came is not what {path} should be: not its SHA-256; try again"
+            )
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -93,6 +93,12 @@ def plain(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
 
 
+def plain_log(text: str) -> str:
+    """What a program printed, without what steers a terminal; a return alone ends a line, too."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\t")
+    return "\t".join(map(plain, lines))
+
+
 def number(value: float | None) -> str:
     """Four significant digits."""
     if value is None:

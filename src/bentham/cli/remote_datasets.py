@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.files import check_writable
+from bentham.cli.files import check_writable, write_verified
 from bentham.cli.remote import (
     age,
     cell,
@@ -75,7 +75,7 @@ def add(
     [bold]bentham dataset add churn.csv[/]
     """
     with connect(server, token_file) as client:
-        made = upload(client, source, name, tenant)
+        made, _ = upload(client, source, name, tenant)
     if as_json:
         print_json(made)
     else:
@@ -159,8 +159,8 @@ def download(
         if path.exists() and not force:
             raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
         check_writable(path, [])
-        with waiting(f"Downloading {found.name}"), path.open("wb") as file:
-            file.writelines(client.dataset_content(found.id))
+        with waiting(f"Downloading {found.name}"):
+            write_verified(path, client.dataset_content(found.id), found.hash)
     show(cell(f"Wrote {path}, {size(found.bytes)}"))
 
 
@@ -190,8 +190,8 @@ def drop(
 
 def upload(
     client: "Client", source: str, name: str | None = None, tenant: str | None = None
-) -> "Dataset":
-    """Send a file, or what scikit-learn has by that name, to the server."""
+) -> tuple["Dataset", str | None]:
+    """Send a file, or what scikit-learn has by that name; and what is usually predicted of it."""
     path = Path(source)
     if source.startswith(SOURCES):
         # Here, since it takes scikit-learn.
@@ -200,12 +200,14 @@ def upload(
         with waiting(f"Fetching {source}"):
             fetched = fetch(source)
         with waiting(f"Uploading {source}"):
-            return client.add_dataset(name or source, fetched.content, fetched.format, tenant)
+            made = client.add_dataset(name or source, fetched.content, fetched.format, tenant)
+        return made, fetched.target
     if not path.is_file():
         raise InvalidInput(f"{path}: there is no such file; check its name")
     shape = "parquet" if path.suffix.lower() in PARQUET else "csv"
     with waiting(f"Uploading {path.name}"):
-        return client.add_dataset(name or path.name, path, shape, tenant)  # type: ignore[arg-type]
+        made = client.add_dataset(name or path.name, path, shape, tenant)  # type: ignore[arg-type]
+    return made, None
 
 
 def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "Dataset":

@@ -15,7 +15,7 @@ from bentham.cli.remote import (
     grid,
     moment,
     number,
-    plain,
+    plain_log,
     print_json,
     show,
     span,
@@ -232,4 +232,4 @@ def trial_log(
     [bold]bentham trial log t_0123456789abcdef[/]
     """
     with connect(server, token_file) as client:
-        print(plain(client.trial_log(trial)), end="")
+        print(plain_log(client.trial_log(trial)), end="")

@@ -187,10 +187,12 @@ def _data(
     from bentham.wire import DataAsked, SplitAsked
 
     is_file = source.startswith(SOURCES) or Path(source).is_file()
-    find = upload if is_file else find_dataset
-    found = find(client, source, tenant=tenant)
-    if target is None and source.startswith("sklearn:"):
-        target = "target"
+    known = None
+    if is_file:
+        found, known = upload(client, source, tenant=tenant)
+    else:
+        found = find_dataset(client, source, tenant=tenant)
+    target = target or known
     if target is None:
         names = ", ".join(column.name for column in found.columns[:20])
         raise InvalidInput(f"name the column to predict by --target; there are {names}")

@@ -30,6 +30,8 @@ from bentham.wire import Lease
 FOLLOW_SECONDS = 1.0  # between looks at which nodes there are
 LONGEST_PAUSE = 60.0  # before a slot that could not be made ready is tried again
 MOST_SLOTS = 1000
+MOST_TOLD = 1000  # different warnings, after which they are told again
+PENDING_SECONDS = 20.0  # for a slot to be made ready, when others could be tried instead
 KNOCK_SECONDS = 10.0
 
 
@@ -135,14 +137,27 @@ class RayExecutor:
                 self._tell(f"on the {slot.node} algorithms are left out: {problem}")
             if slot.over:
                 self._let_go(name, slot)
-        for name, node in found.items():
-            if len(self._slots) >= self._most:
-                break
-            if name not in self._slots and time.monotonic() >= self._tries.get(name, (0, 0.0))[1]:
+        self._tries = {name: tried for name, tried in self._tries.items() if name in found}
+        now = time.monotonic()
+        wanted = {
+            name: node
+            for name, node in found.items()
+            if name not in self._slots and now >= self._tries.get(name, (0, 0.0))[1]
+        }
+        if wanted and len(self._slots) >= self._most:
+            self._make_room(now)
+        for name, node in wanted.items():
+            if len(self._slots) < self._most:
                 where = f"Ray node {node.id[:8]} ({node.address})"
                 slot = Slot(name, where, self._placed(node), self._store)
                 with self._lock:
                     self._slots[name] = slot
+
+    def _make_room(self, now: float) -> None:
+        """Where others might be free, a slot that nobody frees does not keep them out."""
+        for slot in self._slots.values():
+            if not slot.ready and now > slot.since + PENDING_SECONDS:
+                slot.lose(f"no CPU was free there for {PENDING_SECONDS:g} seconds")
 
     def _let_go(self, name: str, slot: Slot) -> None:
         with self._lock:
@@ -156,6 +171,8 @@ class RayExecutor:
     def _tell(self, text: str) -> None:
         """Warn, once for all slots of a node."""
         if text not in self._told:
+            if len(self._told) >= MOST_TOLD:
+                self._told.clear()
             self._told.add(text)
             self._warn(text)
 

@@ -78,6 +78,7 @@ class Slot:
     def __init__(self, name: str, node: str, place: Callable[[], Any], store: ObjectStore):
         self.name, self.node = name, node
         self.ready = self.over = False
+        self.since = time.monotonic()
         self.failure = ""
         self.problems: tuple[str, ...] = ()
         self.actor: Any = None

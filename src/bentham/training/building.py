@@ -29,10 +29,21 @@ def build_source(
     numbers: Sequence[str],
 ) -> str:
     """The function `build` of a script; `estimator` is the name that the class has there."""
+    calibrated = training.metric == "log-loss" and not algorithm.probabilities
+    counted = training.task == "classification" and algorithm.rows_per_class > 1
     lines = [
-        "def build() -> Any:",
+        f"def build({'target' if calibrated or counted else '_target'}: np.ndarray) -> Any:",
         '    """The model, with all that prepares its inputs; not trained yet."""',
     ]
+    if counted:
+        lines += [
+            f"    if np.unique(target, return_counts=True)[1].min() < {algorithm.rows_per_class}:",
+            "        raise ValueError(",
+            f'            "this model learns from at least {algorithm.rows_per_class} rows of each '
+            'class, and one has fewer; "',
+            '            "merge rare classes, or leave them out"',
+            "        )",
+        ]
     steps = []
     if numbers:
         impute = 'SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)'
@@ -81,11 +92,15 @@ def build_source(
             "        check_inverse=False,",
             "    )",
         ]
-    if training.metric == "log-loss" and not algorithm.probabilities:
+    if calibrated:
         lines += [
-            "    # It gives no probabilities by itself.",
+            "    # It gives no probabilities by itself. They are learned of rows held out; where",
+            "    # a class has one row only, of all rows.",
+            "    folds = min(3, int(np.unique(target, return_counts=True)[1].min()))",
+            "    every = np.arange(len(target))",
+            "    cv = folds if folds > 1 else [(every, every)]",
             "    pipeline = make_pipeline(prepare, model)",
-            "    return CalibratedClassifierCV(pipeline, cv=3, ensemble=False)",
+            "    return CalibratedClassifierCV(pipeline, cv=cv, ensemble=False)",
         ]
     else:
         lines.append("    return make_pipeline(prepare, model)")

@@ -44,6 +44,7 @@ class Layout:
     delimiter: str
     names: list[str]  # as they stand in the header; some may be empty
     rows: int
+    padded: bool  # whether there were spaces around names
 
 
 def layout_of(path: Path) -> Layout:
@@ -52,10 +53,11 @@ def layout_of(path: Path) -> Layout:
     with open(path, encoding="utf-8-sig", newline="") as lines:
         delimiter = _delimiter(list(islice(lines, SAMPLE)))
     names: list[str] = []
-    rows = 0
+    rows, padded = 0, False
     for line, values in _records(path, delimiter):
         if not names:
             names = [value.strip(" \t") for value in values]
+            padded = names != values
             _check_header(names)
         elif len(values) != len(names):
             raise Refusal(_ragged(line, len(values), len(names), delimiter))
@@ -64,7 +66,7 @@ def layout_of(path: Path) -> Layout:
             if rows % 100_000 == 0:
                 check_shape(rows, len(names))
     check_shape(rows, len(names))
-    return Layout(delimiter, names, rows)
+    return Layout(delimiter, names, rows, padded)
 
 
 def _check_bytes(path: Path) -> None:

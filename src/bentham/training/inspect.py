@@ -56,6 +56,8 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
         names = [name or f"Unnamed: {at}" for at, name in enumerate(layout.names)]
         rows, delimiter = layout.rows, layout.delimiter
         notes = _about_header(layout.names, delimiter)
+        if layout.padded:
+            notes.append("spaces around the names of columns are left out")
     else:
         # Only here: a CSV is read without this library in the process.
         from bentham.training.parquet_file import names_in, odd_types
@@ -110,6 +112,12 @@ def _check_same(table: pd.DataFrame, names: list[str], rows: int, format: Format
     if format == "parquet" and set(found) < set(names):
         return  # a column that pandas wrote as the index comes back as the index
     if found != names or len(table) != rows:
+        if (len(found), len(table)) == (len(names), rows):
+            other = next(pair for pair in zip(names, found, strict=True) if pair[0] != pair[1])
+            raise Refusal(
+                f"a column has two names, {shown(other[0])} and {shown(str(other[1]))}, depending "
+                "on how the file is read; rename it, and write the file again"
+            )
         raise Refusal(
             f"the file can be read in two ways: as {rows:,} rows of {len(names)} columns and as "
             f"{len(table):,} rows of {len(found)}; check quotes, blank lines and names, and write "
@@ -153,7 +161,8 @@ def _limit(memory_mib: int, seconds: int) -> None:
     signal.signal(signal.SIGXCPU, too_slow)
     seconds_at_end = seconds + ceil(process_time())
     resource.setrlimit(resource.RLIMIT_CPU, (seconds_at_end, seconds_at_end + GRACE_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+    if sys.platform == "linux":  # elsewhere a process may map more before it begins
+        resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

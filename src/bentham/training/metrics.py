@@ -5,9 +5,8 @@ What is computed stands in `recipe.py`, whose functions are part of every script
 
 from bentham.wire.training import Metric, Task
 
-# Below this a score says no more than that a model is useless; one wild value must not bend what is
+# Below -1 a score says no more than that a model is useless; one wild value must not bend what is
 # learned from all.
-LOWEST_SCORE = -1.0
 _AS_IT_IS = "as it is"
 _OF_CONSTANT = "1 - loss / loss of {}, both on the rows held out; at least -1"
 

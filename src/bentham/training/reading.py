@@ -12,8 +12,10 @@ MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", "-
 def read_table(path: str, delimiter: str | None) -> pd.DataFrame:
     """Every column as text, or as a Parquet file (no delimiter) holds it; missing is missing."""
     if delimiter is None:
-        return pd.read_parquet(path)
-    return pd.read_csv(
+        table = pd.read_parquet(path)
+        table.columns = pd.Index([str(name) for name in table.columns], dtype="object")
+        return table
+    table = pd.read_csv(
         path,
         sep=delimiter,
         dtype=str,
@@ -23,6 +25,10 @@ def read_table(path: str, delimiter: str | None) -> pd.DataFrame:
         index_col=False,
         encoding="utf-8-sig",
     )
+    names = [str(name).strip(" \t") for name in table.columns]
+    unnamed = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
+    table.columns = pd.Index(unnamed, dtype="object")
+    return table
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
@@ -32,6 +38,17 @@ def as_numbers(column: pd.Series) -> pd.Series:
 
 
 def as_categories(column: pd.Series) -> pd.Series:
-    """A column as texts; missing is None."""
-    texts = column.astype("object")
-    return texts.where(texts.notna(), None).map(str, na_action="ignore")
+    """A column as texts; missing, or infinite, is None.
+
+    Whole numbers have no point: where one is missing Parquet gives the others as floats.
+    """
+    values = column.astype("object")
+    usable = values.notna() & ~values.isin([float("inf"), float("-inf")])
+    return values.where(usable, None).map(
+        lambda value: (
+            str(int(value))
+            if isinstance(value, float) and value % 1 == 0 and abs(value) < 2**53
+            else str(value)
+        ),
+        na_action="ignore",
+    )

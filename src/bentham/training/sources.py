@@ -113,7 +113,9 @@ def _as_csv(table: "pd.DataFrame") -> bytes:
     whole = [
         name
         for name in table.columns
-        if table[name].dtype.kind == "f" and (table[name] % 1 == 0).all()
+        if table[name].dtype.kind == "f"
+        and (table[name] % 1 == 0).all()
+        and (table[name].abs() < 2**53).all()  # beyond that floats are whole, but not exact
     ]
     text = io.StringIO(newline="")
     table.astype(dict.fromkeys(whole, "int64")).to_csv(text, index=False, lineterminator="\n")

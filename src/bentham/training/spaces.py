@@ -40,6 +40,7 @@ class AlgorithmSpec:
 
     Its inputs are prepared as it needs them: numbers scaled (`scaling`), categories as one column
     for each (`one-hot`) or numbered (`ordinal`); `scale_target` scales what a regression predicts.
+    `rows_per_class` is how many rows of each class it needs to learn from.
     `probabilities` is whether its classifier has `predict_proba`.
     """
 
@@ -55,6 +56,7 @@ class AlgorithmSpec:
     scaling: bool = False
     encoding: Literal["one-hot", "ordinal"] = "one-hot"
     scale_target: bool = False
+    rows_per_class: int = 1
     probabilities: bool = True
     command: tuple[str, ...] = ()
     tasks: tuple[Task, ...] = ()

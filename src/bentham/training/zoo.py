@@ -188,6 +188,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         _classifier("sklearn.discriminant_analysis:QuadraticDiscriminantAnalysis"),
         {"shrinkage": (Real(0.001, 1.0, log=True), 0.1)},
         fixed={"solver": "eigen"},  # the other solver refuses fewer rows of a class than columns
+        rows_per_class=2,
         seed="",
         scaling=True,
     ),

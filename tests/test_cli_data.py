@@ -1,0 +1,63 @@
+"""Data at the command line: what is written, what is printed, and what need not be said."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bentham.cli.files import write_verified
+from bentham.cli.remote import plain_log
+from bentham.cli.remote_study_create import _data
+from bentham.errors import BenthamError, InvalidInput
+from bentham.training.sources import Fetched
+from bentham.wire import Dataset
+
+
+def test_a_download_is_whole_or_not_there(tmp_path: Path) -> None:
+    path, content = tmp_path / "data.csv", b"a,b\n1,2\n"
+    digest = hashlib.sha256(content).hexdigest()
+    path.write_bytes(b"before")
+
+    def torn() -> Any:
+        yield content[:4]
+        raise BenthamError("the server went away")
+
+    for pieces in ([content[:-1]], torn()):
+        with pytest.raises(BenthamError, match=r"SHA-256|went away"):
+            write_verified(path, pieces, digest)
+        assert path.read_bytes() == b"before"
+    write_verified(path, [content[:3], content[3:]], digest)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_logs_keep_tabs_and_their_lines() -> None:
+    assert plain_log("a\tb\r\nc 1%\rc 2%\r\n\x1b[31md") == "a\tb\nc 1%\nc 2%\n\ufffd[31md"
+
+
+class Uploads:
+    """The client, as far as an upload goes."""
+
+    def add_dataset(self, name: str, *_: object) -> Dataset:
+        return Dataset(
+            id="d_1", tenant="lab", name=name, hash="0" * 64, format="csv", delimiter=",",
+            bytes=9, rows=20, columns=[], notes=[], created=0.0,
+        )  # fmt: skip
+
+
+def test_what_is_usually_predicted_need_not_be_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fetched = Fetched("credit-g", b"a,class\n", "csv", "class")
+    monkeypatch.setattr("bentham.training.sources.fetch", lambda _: fetched)
+    client: Any = Uploads()
+
+    def target(source: str, named: str | None) -> str:
+        return _data(client, source, named, None, {}, {}, None).target
+
+    assert target("openml:credit-g", None) == "class"
+    assert target("sklearn:iris", "a") == "a"
+    (tmp_path / "data.csv").write_text("a,b\n")
+    with pytest.raises(InvalidInput, match="--target"):
+        target(str(tmp_path / "data.csv"), None)
