@@ -42,7 +42,7 @@ class Uploads:
     def add_dataset(self, name: str, *_: object) -> Dataset:
         return Dataset(
             id="d_1", tenant="lab", name=name, hash="0" * 64, format="csv", delimiter=",",
-            bytes=9, rows=20, columns=[], notes=[], created=0.0,
+            bytes=9, rows=20, width=2, columns=[], notes=[], created=0.0,
         )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ def dataset(path: Path, kind: Format) -> Dataset:
     assert found.refusal == ""
     return Dataset(
         id="d", tenant="t", name="data", hash=hashlib.sha256(content).hexdigest(), format=kind,
-        delimiter=found.delimiter, bytes=len(content), rows=found.rows, columns=found.columns,
+        delimiter=found.delimiter, bytes=len(content), rows=found.rows,
+        width=len(found.columns), columns=found.columns,
         notes=found.notes, created=0.0,
     )  # fmt: skip
 
