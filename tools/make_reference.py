@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def command_lines(command: Any, name: str) -> list[str]:
     if hasattr(command, "commands"):
         return [
             line
-            for child in command.commands.values()
+            for child in map(partial(command.get_command, None), command.list_commands(None))
             for line in command_lines(child, f"{name} {child.name}")
         ]
     lines = [f"### `{name}`", "", plain(command.help), ""]
