@@ -1,5 +1,9 @@
 """Datasets through the service with care: limits, crashes, races, and what is left of them."""
 
+import subprocess
+from os import getpid
+from pathlib import Path
+
 import pytest
 from service_app import FLOWERS, Service, serving
 
@@ -121,26 +125,30 @@ def test_equal_splits_are_the_same_and_each_study_names_its_own_data(service: Se
     }  # fmt: skip
 
 
-def test_models_of_closed_studies_count_no_longer(
+def test_names_without_end_leave_room_for_what_everybody_draws(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bentham.service.commands_studies.MOST_MODELS_OF_TENANT", 4)
-    lab = service.tenant("lab")
-    study = service.study(lab, "a", {f"m{model}": 1.0 for model in range(4)})
-    more = {"name": "b", "models": ["x", "y"]}
-    service.post("/v1/studies", more, lab).refused(409, "models in all")
-    service.post(f"/v1/studies/{study}/close", None, lab).ok()
-    service.post("/v1/studies", more, lab).ok(201)
-
-
-def test_names_without_end_leave_room_for_the_catalogue(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bentham.service.commands_studies.MOST_MODELS", 3)
+    monkeypatch.setattr("bentham.service.commands_studies.MOST_MODELS", 6)
     lab, art = service.tenant("lab"), service.tenant("art")
-    service.study(art, "a", 3)
-    service.post("/v1/studies", {"name": "b", "models": ["x"]}, lab).refused(409, "models")
-    service.over(lab, "c")
+    study = service.study(art, "a", {f"m{model}": 1.0 for model in range(4)})
+    service.post(f"/v1/studies/{study}/close", None, art).ok()
+    # Whoever closes a study has named its models all the same.
+    service.post("/v1/studies", {"name": "b", "models": ["x"]}, art).refused(409, "in all")
+    service.study(lab, "a", {"x": 1.0, "y": 1.0})
+    # The pool is full: what another tenant has named is refused as what nobody has.
+    told = {
+        model: service.post("/v1/studies", {"name": "c", "models": [model]}, lab).refused(409)
+        for model in ("m0", "nobodys")
+    }
+    assert len({answer["detail"] for answer in told.values()}) == 1
+    for token in (lab, art):
+        made = service.over(token, "standard", candidates=40)
+        assert made["models"] == 40
+    # Beyond what is standard, drawn models count as others do.
+    body = {"dataset": "flowers.csv", "target": "kind"}
+    more = {"name": "d", "data": body, "algorithms": ["random-forest"], "candidates": 300}
+    service.post("/v1/studies", more, lab).refused(409)
 
 
 def test_what_the_scheduler_refuses_leaves_nothing() -> None:
@@ -169,3 +177,44 @@ def test_a_model_that_no_device_can_run_fails_and_one_that_another_can_is_left_t
     assert (shown["state"], shown["reason"]) == ("failed", "nor here")
     assert service.lease(poor, "poor") is None
     assert service.get("/v1/studies", lab)["items"][0]["reason"] == "every model failed"
+
+
+def test_one_of_two_copies_can_be_dropped(service: Service) -> None:
+    lab = service.tenant("lab")
+    service.dataset("", "common.csv")
+    own = service.dataset(lab, "own.csv")
+    body = {"name": "a", "data": {"dataset": "common.csv", "target": "kind"}, "candidates": 1}
+    study = service.post("/v1/studies", body, lab).ok(201)
+    service.request("DELETE", f"/v1/datasets/{own['id']}", token=lab).ok()
+    runner = service.device()
+    lease = service.lease(runner)
+    assert lease["study"] == study["id"]
+    got = service.request("GET", f"/v1/trials/{lease['trial']}/data", token=runner)
+    assert got.body == FLOWERS
+
+
+def test_a_disk_that_takes_no_upload_is_said_to_be_so_and_nothing_stays_taken(
+    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lab = service.tenant("lab")
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+        for _ in range(5):
+            answer = service.post("/v1/datasets", FLOWERS, lab, query="name=x", headers=CSV)
+            answer.refused(503, "uploads cannot be taken now")
+    service.dataset(lab)
+
+
+def test_uploads_of_a_server_that_was_killed_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ended = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True).stdout.strip()
+    left, own = tmp_path / f"bentham-upload-{ended}-x", tmp_path / f"bentham-upload-{getpid()}-x"
+    others = tmp_path / "bentham-upload-of-somebody"
+    for path in (left, own, others):
+        path.write_text("data")
+    with serving() as service:
+        service.until(lambda: not left.exists())
+        assert own.exists()
+        assert others.exists()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.files import check_writable, write_verified
@@ -17,6 +18,7 @@ from bentham.cli.remote import (
     fields,
     file_name,
     grid,
+    plain,
     print_json,
     show,
     size,
@@ -202,8 +204,12 @@ def upload(
         with waiting(f"Uploading {source}"):
             made = client.add_dataset(name or source, fetched.content, fetched.format, tenant)
         return made, fetched.target
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; name a file in it")
     if not path.is_file():
         raise InvalidInput(f"{path}: there is no such file; check its name")
+    if not name and not path.name.isprintable():
+        raise InvalidInput(f"{path.name!r} cannot be the name of a dataset; give one by --name")
     shape = "parquet" if path.suffix.lower() in PARQUET else "csv"
     with waiting(f"Uploading {path.name}"):
         made = client.add_dataset(name or path.name, path, shape, tenant)  # type: ignore[arg-type]
@@ -237,7 +243,7 @@ def waiting(text: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(text):
+    with console.status(escape(plain(text))):
         yield
 
 

@@ -194,7 +194,7 @@ def _data(
         found = find_dataset(client, source, tenant=tenant)
     target = target or known
     if target is None:
-        names = ", ".join(column.name for column in found.columns[:20])
+        names = ", ".join(repr(column.name) for column in found.columns[:20])
         raise InvalidInput(f"name the column to predict by --target; there are {names}")
     how = asked(SplitAsked, **{name: value for name, value in split.items() if value is not None})
     said: dict[str, Any] = {} if task is None else {"task": task}

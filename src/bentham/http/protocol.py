@@ -7,11 +7,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bentham.http.gate import Bounds
 
+UPLOADS = b"/v1/datasets"
+
 
 def protocol_within(bounds: Bounds) -> type["ImpatientProtocol"]:
     """The protocol with these limits; uvicorn makes one for every connection."""
     limits = {"header_seconds": bounds.header_seconds, "header_bytes": bounds.header_bytes,
-              "body_seconds": bounds.body_seconds}  # fmt: skip
+              "body_seconds": bounds.body_seconds,
+              "dataset_seconds": bounds.dataset_seconds}  # fmt: skip
     return type("ImpatientProtocol", (ImpatientProtocol,), limits)
 
 
@@ -23,6 +26,7 @@ class ImpatientProtocol(HttpToolsProtocol):
     """
 
     header_seconds, header_bytes, body_seconds = 10.0, 64 * 2**10, 30.0
+    dataset_seconds = 600.0
     _timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _in_header = True
@@ -48,7 +52,9 @@ class ImpatientProtocol(HttpToolsProtocol):
         """The request has begun."""
         self._in_header = False
         self._stop_timer()
-        self._timer = self.loop.call_later(2.0 * self.body_seconds, self._give_up)
+        upload = self.url.partition(b"?")[0] == UPLOADS
+        seconds = self.dataset_seconds if upload else self.body_seconds
+        self._timer = self.loop.call_later(2.0 * seconds, self._give_up)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

@@ -70,10 +70,12 @@ async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Resp
             found = same(pool, caller, tenant, name, taken.hash)
             return None if found is None else dataset_view(found)
 
+        if await request.is_disconnected():  # nobody waits for what would be found
+            raise Invalid("the upload was broken off; send it again")
         known = await look(request, again, *OWNERS)
         if known is not None:
             return answered(known, 201)
-        found = await context.intake.inspect(taken, shape)
+        found = await context.intake.inspect(taken, shape, owner)
         upload = Upload(name, taken.hash, shape, taken.bytes, found)
         async with context.intake.keeping:
             await look(request, lambda pool, caller, _: check_room(pool, caller, tenant, upload))
@@ -132,15 +134,15 @@ async def drop(request: Request, dataset: str) -> Response:
 
     def left(pool: Pool, caller: Caller, now: float) -> list[str]:  # noqa: ARG001
         tenant, digest = view["tenant"], view["hash"]
-        if any(each.hash == digest for each in pool.datasets_of(tenant).values()):
-            return []
         studies = pool.tenants[tenant].studies if tenant else pool.studies
         logs = [
             log_key(trial.id)
             for study in studies.values()
-            if study.shared.hash == digest
+            if study.data.get("dataset") == dataset
             for trial in study.trials
         ]
+        if any(each.hash == digest for each in pool.datasets_of(tenant).values()):
+            return logs
         return [content_key(tenant, digest), *logs]
 
     async with context.intake.keeping:

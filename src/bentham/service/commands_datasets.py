@@ -127,10 +127,10 @@ def drop_dataset(caller: Caller, name: str) -> Command:
         used = [
             study
             for study in studies.values()
-            if study.shared.hash == dataset.hash and study.state != "closed"
+            if study.data.get("dataset") == dataset.id and study.state != "closed"
         ]
         running = pool.running if owner is None else owner.running
-        runs = any(trial.study.shared.hash == dataset.hash for trial in running.values())
+        runs = any(trial.study.data.get("dataset") == dataset.id for trial in running.values())
         if runs and not used:
             raise Conflicting(f"a trial that runs trains on dataset {name!r}; wait until it ended")
         if used:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from bentham import wire
@@ -30,8 +31,9 @@ OVER_DATA = "data:"  # then what it is over, as a digest
 # All that a score depends on, but for the model.
 _MATTERS = ("hash", "format", "delimiter", "target", "task", "metric", "columns", "split")
 _KEPT = ("bytes", "classes", "notes")  # what else is to be known of it
-# Models may be named without end; those that everybody draws must find room, too.
-RESERVED_MODELS = 500
+# So many candidates of all algorithms are standard: they count against nobody's limits, and so
+# find room whatever else was named.
+STANDARD_CANDIDATES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +109,12 @@ def _drawn(pool: Pool, tenant: Tenant, asked: wire.StudyCreate, catalog: Catalog
             over = _listed(asked)
             return replace(over, models=models, described=described, drawn=True)
         dataset = _dataset_of(pool, tenant, asked.data.dataset)
-        training = plan(wire.Dataset(**dataset_view(dataset)), asked.data, asked.metric)
+        training = plan(_whole(dataset), asked.data, asked.metric)
         found = catalog.candidates(training.task, count, asked.algorithms)
     except InvalidInput as error:
         raise Invalid(str(error)) from None
-    models, described = _named(pool, found)
+    standard = catalog.candidates(training.task, STANDARD_CANDIDATES)
+    models, described = _named(pool, found, standard)
     said = training.model_dump()
     key = OVER_DATA + _digest({name: said[name] for name in _MATTERS})
     known = pool.arms.get(dataset_key(tenant.name, key))
@@ -141,8 +144,16 @@ def _dataset_of(pool: Pool, tenant: Tenant, name: str) -> Dataset:
     raise Missing(f"there is no dataset {name!r}; GET /v1/datasets lists those there are")
 
 
+@lru_cache(maxsize=16)
+def _whole(dataset: Dataset) -> wire.Dataset:
+    """A dataset with all its columns; many studies may follow each other on one."""
+    return wire.Dataset(**dataset_view(dataset))
+
+
 def _named(
-    pool: Pool, found: Mapping[str, wire.Description]
+    pool: Pool,
+    found: Mapping[str, wire.Description],
+    standard: Mapping[str, wire.Description] | None = None,
 ) -> tuple[dict[str, float | None], dict[str, dict[str, Any]]]:
     """Names for models, and what those stand for that nobody listed yet.
 
@@ -158,6 +169,8 @@ def _named(
             known = pool.descriptions.get(name)
         if known is None:
             described[name] = model.model_dump()
+            if standard and standard.get(name) == model:
+                described[name]["standard"] = True
         models[name] = None
     return models, described
 
@@ -172,15 +185,20 @@ def _digest(value: object) -> str:
 
 def _refuse_too_many(pool: Pool, tenant: Tenant, choice: _Choice) -> None:
     models = choice.models
-    own = len(tenant.models.keys() | models.keys())
+    counted = [
+        model
+        for model in pool.counted(models, choice.drawn)
+        if not choice.described.get(model, {}).get("standard")
+    ]
+    # Whether another tenant has named a model before must make no difference.
+    fresh = [model for model in counted if model not in tenant.models]
+    own = len(tenant.models) + len(fresh)
     if own > MOST_MODELS_OF_TENANT:
         raise Conflicting(
             f"your studies would list {own:,} models in all, more than {MOST_MODELS_OF_TENANT}; "
             "use models again that other studies list"
         )
-    most = MOST_MODELS + (RESERVED_MODELS if choice.drawn else 0)
-    fresh = sum(model not in pool.models for model in models)
-    if fresh and len(pool.models) + fresh > most:
+    if fresh and len(pool.models) + len(fresh) > MOST_MODELS:
         raise Conflicting("no models can be added; use known ones, or ask the operator")
     if tenant.arms + len(models) > MOST_ARMS_OF_TENANT:
         raise Conflicting(

@@ -20,7 +20,7 @@ class Tenant:
     running: dict[str, "Trial"] = field(default_factory=dict)
     device_seconds: float = 0.0
     events: int = 0  # so many concerned it
-    models: dict[str, int] = field(default_factory=dict)  # so many studies not closed list each
+    models: dict[str, None] = field(default_factory=dict)  # ever listed, but for standard ones
     arms: int = 0  # that studies which are not closed list
     trials: list["Trial"] = field(default_factory=list)
     leases_lost: int = 0  # not those that were given back
@@ -110,6 +110,7 @@ class Description:
     algorithm: str
     configuration: Mapping[str, bool | int | float | str | None]
     kin: ModelDescription
+    standard: bool = False  # what everybody draws; it counts against nobody's limits
 
 
 @dataclass(slots=True)

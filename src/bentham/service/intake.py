@@ -26,8 +26,10 @@ from bentham.service.refusals import Invalid, TooMany, Unready
 from bentham.storage import Files
 
 logger = structlog.get_logger("bentham.intake")
-# Uploads at a time, of one token and of all; and files looked into at a time: those wait in turn.
-UPLOADS_OF_TOKEN, UPLOADS, INSPECTIONS = 4, 64, 1
+# Uploads at a time, of one token and of all; and files looked into at a time, one of each tenant:
+# the others wait in turn.
+UPLOADS_OF_TOKEN, UPLOADS, INSPECTIONS = 4, 64, 2
+PREFIX = "bentham-upload-"
 SECONDS, MEMORY_MIB = 60.0, 4096
 PART = 2**18
 LARGEST_ANSWER = 2**24
@@ -63,6 +65,7 @@ class Intake:
         self.keeping = asyncio.Lock()
         self._uploads: Counter[str] = Counter()  # by token
         self._inspections = asyncio.Semaphore(INSPECTIONS)
+        self._turns: dict[str, asyncio.Lock] = {}  # of tenants
 
     @asynccontextmanager
     async def receive(self, body: AsyncIterator[bytes], token: str) -> AsyncIterator[Taken]:
@@ -70,22 +73,28 @@ class Intake:
         if self._uploads[token] >= UPLOADS_OF_TOKEN or self._uploads.total() >= UPLOADS:
             raise TooMany("too many uploads at a time; send one after the other", retry_after=2.0)
         self._uploads[token] += 1
-        handle, name = tempfile.mkstemp(prefix="bentham-upload-")
+        path: Path | None = None
         try:
-            digest, size = hashlib.sha256(), 0
-            with os.fdopen(handle, "wb") as file:
-                async for part in body:
-                    file.write(part)
-                    digest.update(part)
-                    size += len(part)
-            yield Taken(Path(name), digest.hexdigest(), size)
+            try:
+                handle, name = tempfile.mkstemp(prefix=f"{PREFIX}{os.getpid()}-")
+                path, digest, size = Path(name), hashlib.sha256(), 0
+                with os.fdopen(handle, "wb") as file:
+                    async for part in body:
+                        file.write(part)
+                        digest.update(part)
+                        size += len(part)
+            except OSError as error:
+                what = error.strerror or "an error of the disk"
+                raise Unready(f"uploads cannot be taken now ({what})", retry_after=5.0) from None
+            yield Taken(path, digest.hexdigest(), size)
         finally:
-            os.unlink(name)
             self._uploads -= Counter({token: 1})
+            if path is not None:
+                path.unlink(missing_ok=True)
 
-    async def inspect(self, taken: Taken, shape: str) -> wire.Inspection:
-        """What is in a file; refused if it is no dataset."""
-        async with self._inspections:
+    async def inspect(self, taken: Taken, shape: str, tenant: str) -> wire.Inspection:
+        """What is in a file; refused if it is no dataset. One of a tenant's is looked at a time."""
+        async with self._turns.setdefault(tenant, asyncio.Lock()), self._inspections:
             said = await _inspected(taken.path, shape)
         try:
             found = wire.Inspection.model_validate_json(said)
@@ -122,6 +131,7 @@ class Intake:
         named = {content_key(each.tenant, each.hash) for each in pool.datasets.values()}
 
         def work() -> int:
+            _forget_uploads()
             self.files.tidy()
             left = [key for key in self.files.keys("data/") if key not in named]
             for key in left:
@@ -138,6 +148,18 @@ class Intake:
             return await asyncio.get_running_loop().run_in_executor(None, work)
         except StorageUnavailable as error:
             raise Unready(str(error), retry_after=1.0) from None
+
+
+def _forget_uploads() -> None:
+    """Remove the files of servers that were killed while they took something in."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = path.name.removeprefix(PREFIX).partition("-")[0]
+        try:
+            os.kill(int(owner), 0)
+        except ProcessLookupError:
+            path.unlink(missing_ok=True)
+        except (ValueError, OSError):
+            continue  # not ours, or of somebody who lives
 
 
 def _parts(path: Path) -> Iterator[bytes]:

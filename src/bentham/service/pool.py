@@ -177,8 +177,7 @@ class Pool(TrialFold):
             tenant.trained_columns += len(event.training.get("columns", ()))
         self.arms[key] = shared
         tenant.arms += len(event.models)
-        for model in event.models:
-            tenant.models[model] = tenant.models.get(model, 0) + 1
+        tenant.models.update(dict.fromkeys(self.counted(event.models, event.drawn)))
         self.models.update(dict.fromkeys(event.models))
         shared.studies.append(study)
         self.studies[study.id] = tenant.studies[study.name] = study
@@ -196,10 +195,6 @@ class Pool(TrialFold):
         study = self.studies[event.id]
         study.reason, study.closed = event.reason, time
         study.tenant.arms -= len(study.models)
-        for model in study.models:
-            study.tenant.models[model] -= 1
-            if not study.tenant.models[model]:
-                del study.tenant.models[model]
         self.deadlines.pop(study.id, None)
         self._move(time, study, "closed")
 
@@ -246,7 +241,8 @@ class Pool(TrialFold):
 
 def _description(said: Mapping[str, Any]) -> Description:
     kin = ModelDescription(said["family"], said["features"])
-    return Description(said["algorithm"], said["configuration"], kin)
+    standard = bool(said.get("standard"))
+    return Description(said["algorithm"], said["configuration"], kin, standard)
 
 
 def _json(value: object) -> str:

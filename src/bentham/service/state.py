@@ -1,6 +1,6 @@
 """What the service knows, and how the scheduler is kept in step with it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bentham.core import DEFAULT_ATTEMPTS, Scheduler
 from bentham.core import events as core
@@ -52,6 +52,13 @@ class State:
         if self._scheduler is None:
             raise InvalidRecording("the log does not begin with pool-created; it is no log of ours")
         return self._scheduler
+
+    def counted(self, models: Iterable[str], drawn: bool) -> list[str]:
+        """Those that count against limits: all but the standard ones of the catalogue."""
+        known = self.descriptions
+        return [
+            model for model in models if not (drawn and model in known and known[model].standard)
+        ]
 
     def datasets_of(self, tenant: str) -> dict[str, Dataset]:
         """A tenant's datasets by id; without a tenant, those that are everybody's."""

@@ -12,8 +12,8 @@ class Refusal(InvalidInput):
 
 def shown(text: object) -> str:
     """A name or a value out of a file, short enough and safe to stand in a line of text."""
-    text = str(text)
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+    text = repr(str(text))  # first: what cannot be printed gets longer by it
+    return text if len(text) <= 42 else f"{text[:38]}...{text[0]}"
 
 
 def listed(names: list[str], most: int = 5) -> str:
