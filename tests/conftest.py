@@ -17,6 +17,14 @@ pytest_plugins = ["postgres", "storage_contract", "service_app"]
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
+# These take longest: begun first, none of them is left for one process in the end.
+LONGEST = ("test_reproduce", "test_chaos", "test_ray", "test_docs", "test_demo", "test_tutorials")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest modules first, the others in their order."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
 @pytest.fixture
