@@ -21,6 +21,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "developer")
 LONGEST = ("test_reproduce", "test_chaos", "test_ray", "test_docs", "test_demo", "test_tutorials")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: many tests wait for what they have started."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest modules first, the others in their order."""
     places = {name: place for place, name in enumerate(LONGEST)}
