@@ -51,7 +51,7 @@ command = '''echo "{{{{\\"score\\": 0.5, \\"progress\\": 1.0}}}}"'''
 command = "sleep 600"
 
 [algorithms.eater]
-command = '''{PYTHON} -c "x = bytearray(2**29)"'''
+command = '''{PYTHON} -c "import time; x = bytearray(2**29); time.sleep(600)"'''
 
 [algorithms.bomb]
 command = '''sh -c "for i in 1 2 3 4 5 6 7 8 9; do setsid sleep 600 & done; wait"'''
