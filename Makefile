@@ -34,7 +34,7 @@ types: $(INSTALLED)
 	@$(BIN)/mypy
 
 unit: $(INSTALLED)
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist worksteal
 
 bench: $(INSTALLED) ## Decision time, without and with learning, as JSON
 	@$(BIN)/bentham bench decisions --studies 100 --models 100 --json

@@ -26,6 +26,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest modules first, the others in their order."""
     places = {name: place for place, name in enumerate(LONGEST)}
