@@ -1,6 +1,8 @@
 """Datasets through the service with care: limits, crashes, races, and what is left of them."""
 
+import asyncio
 import subprocess
+from dataclasses import replace
 from os import getpid
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from service_app import FLOWERS, Service, serving
 
 from bentham.core import SharedPrior
 from bentham.service.events import PoolCreated
+from bentham.service.intake import content_key
 
 CSV = {"content-type": "text/csv"}
 
@@ -218,3 +221,20 @@ def test_uploads_of_a_server_that_was_killed_are_forgotten(
         service.until(lambda: not left.exists())
         assert own.exists()
         assert others.exists()
+
+
+def test_what_is_added_while_left_overs_are_cleared_up_stays(service: Service) -> None:
+    lab = service.tenant("lab")
+    known = service.pool.datasets[service.dataset(lab)["id"]]
+    intake, fresh = service.app.state.context.intake, replace(known, id="d_1", hash="1" * 64)
+
+    async def scenario() -> None:
+        async with intake.keeping:
+            clearing = asyncio.create_task(intake.reconcile(service.pool))
+            await asyncio.sleep(0.01)
+            intake.files.save(content_key("lab", fresh.hash), [b"just uploaded"])
+            service.pool.datasets["d_1"] = fresh
+        await clearing
+
+    service.run(scenario())
+    assert intake.files.size(content_key("lab", fresh.hash)) is not None

@@ -126,9 +126,8 @@ class Intake:
     async def reconcile(self, pool: Pool) -> None:
         """Forget contents that no dataset has: what uploads and drops that were cut off have left.
 
-        For the instance that leads, before it takes anything in.
+        For the instance that leads; uploads may go on meanwhile.
         """
-        named = {content_key(each.tenant, each.hash) for each in pool.datasets.values()}
 
         def work() -> int:
             _forget_uploads()
@@ -139,6 +138,8 @@ class Intake:
             return len(left)
 
         async with self.keeping:
+            # Only now: who held it may have added one.
+            named = {content_key(each.tenant, each.hash) for each in pool.datasets.values()}
             if found := await self.run(work):
                 logger.info("contents that no dataset has were dropped", contents=found)
 
