@@ -119,7 +119,8 @@ def test_what_is_printed_is_what_the_api_says_and_a_second_run_scores_the_same(
         assert below
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
-        assert alive(below) == []
+        # Python's own tracker of shared memory ends by itself, moments after the server.
+        wait_for(lambda: not alive(below), "something was left behind")
     again = tmp_path / "again.json"
     options = (*QUICK, "--seed", "3", "--exit-when-done", "--json", str(again))
     with demo(tmp_path / "second", *options) as process:
