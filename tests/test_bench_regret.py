@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import Bentham
+from commands import Bentham, write_table
 
 from bentham.errors import InvalidInput
 from bentham.experiments import VARIANTS, bench_regret
@@ -60,12 +60,13 @@ def test_intervals() -> None:
     assert found["high"] == pytest.approx(2.0 * math.exp(12.706 * math.log(2.0)), rel=1e-3)
 
 
-def test_the_command(bentham: Bentham, small: Path) -> None:
+def test_the_command(bentham: Bentham, small: Path, tmp_path: Path) -> None:
+    other = write_table(tmp_path / "other.csv", load_table("oboe:3").only(range(0, 360, 30)))
     arguments = [
         "bench",
         "regret",
         "--tables",
-        f"{small},oboe:3",
+        f"{small},{other}",
         "--devices",
         "1,4",
         "--repeat",
@@ -74,7 +75,7 @@ def test_the_command(bentham: Bentham, small: Path) -> None:
     done = bentham(*arguments, "--json")
     assert (done.code, done.err) == (0, "")
     result = json.loads(done.out)
-    assert result["tables"] == [str(small), "oboe:3"]
+    assert result["tables"] == [str(small), str(other)]
     assert {cell["devices"] for cell in result["cells"]} == {1, 4}
     # There are no features here: the rival that needs them sits out.
     assert {cell["variant"] for cell in result["cells"]} == {

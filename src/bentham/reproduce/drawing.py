@@ -71,6 +71,7 @@ class Panel:
             axes.set_title(self.title)
             svg = folder / f"{self.name}.svg"
             figure.savefig(svg, metadata={"Date": None})
+            figure.set_layout_engine("none")  # it is laid out now, and need not be once more
             figure.savefig(svg.with_suffix(".png"), dpi=RESOLUTION, metadata={"Software": None})
         return Drawn(self.name, self.title, self.caption, svg)
 
