@@ -60,6 +60,12 @@ def test_what_an_executor_cannot_start_is_given_back_with_the_reason() -> None:
     assert world.server.verbs("fail", "complete") == ["complete"]  # the device goes on
 
 
+def test_a_device_that_can_run_nothing_tries_on_for_days() -> None:
+    world = World(*["crash"] * 1100, "1")
+    world.pass_time(1100 * 60 + 100)
+    assert world.server.verbs("release", "complete") == ["release"] * 1100 + ["complete"]
+
+
 def test_a_score_that_the_server_refuses_fails_the_trial() -> None:
     world = World("1", "1")
     world.server.failing["complete"] = [Refused("score: too large", 422)]

@@ -134,7 +134,8 @@ class DeviceLife:
             back = GivenBack(ended.reason, ended.unable)
             yield from self._report(lease, back, lifeline.timeout, log)
             self._declined += 1
-            yield from self._pause(min(60.0, 2.0**self._declined), self._draining)
+            pause = min(60.0, 2.0 ** min(self._declined, 10))  # it may go on so for days
+            yield from self._pause(pause, self._draining)
         elif ended is not None:
             self._declined = 0
             yield from self._report(lease, ended, lifeline.timeout, log)
