@@ -19,7 +19,7 @@ wine,boosting,0.95,0.3
 slow,svm,0.8,2
 slower,svm,0.8,1000
 """
-PATIENCE = 60.0
+PATIENCE = 120.0  # on a machine that does much else
 
 
 class Process(NamedTuple):

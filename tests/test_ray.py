@@ -23,7 +23,7 @@ from bentham.client import Client
 from bentham.errors import InvalidInput
 from bentham.executors import Broken, Declined, Executor, Limits, Scored
 from bentham.executors.limits import MIB
-from bentham.executors.ray import RayExecutor, connect, living, load_ray
+from bentham.executors.ray import RayExecutor, connect, doubled, living, load_ray
 from bentham.executors.ray_host import make_setup
 from bentham.wire import DataAsked, Lease
 from bentham.wire import Training as WireTraining
@@ -33,6 +33,7 @@ GATED = """
 import pathlib, sys, time
 _, gate, data, level = sys.argv
 print("waiting", flush=True)
+print('{"progress": 0.5}', flush=True)
 while not pathlib.Path(gate).exists():
     time.sleep(0.02)
 print('{"score": %s}' % (0.5 + len(open(data, "rb").read()) % 100 / 1000 + float(level) / 1000))
@@ -187,7 +188,7 @@ def test_trials_on_a_cluster(
             assert "is gone" in run("quick", device="lab-00000000-0")[0].reason
         with subtests.test("an actor that is killed breaks its trial, and the slot comes back"):
             running = executor.start(make_lease("m", algorithm="endless", device=first))
-            wait_for(lambda: _sleeping(marker))
+            wait_for(lambda: _sleeping(marker) and running.begun)
             slot = executor._slots[first]
             ray.kill(slot.actor)
             ended = contract.outcome(running)
@@ -211,13 +212,14 @@ def test_trials_on_a_cluster(
             assert len(executor._slots) == 1
             executor.close()
         with subtests.test("a slot that nobody frees does not keep out another"):
-            monkeypatch.setattr("bentham.executors.ray.PENDING_SECONDS", 0.5)
             taken = ray.remote(num_cpus=2)(Taken).remote()
             ray.get(taken.ready.remote())
-            executor = RayExecutor(setup, fetch, most=1, warn=warned.append)
-            wait_for(lambda: any("no CPU was free there" in text for text in warned))
-            wait_for(lambda: any(name.endswith("-1") for name in list(executor._slots)))
-            assert len(executor._slots) <= 1
+            with monkeypatch.context() as patch:
+                patch.setattr("bentham.executors.ray.PENDING_SECONDS", 0.5)
+                executor = RayExecutor(setup, fetch, most=1, warn=warned.append)
+                wait_for(lambda: any("no CPU was free there" in text for text in warned))
+                wait_for(lambda: any(name.endswith("-1") for name in list(executor._slots)))
+                assert len(executor._slots) <= 1
             ray.kill(taken)
             wait_for(executor.slots)
             executor.close()
@@ -267,6 +269,12 @@ def test_nodes_as_ray_lists_them() -> None:
     assert [(node.id[0], node.slots) for node in living(listed)] == [("a", 0), ("b", 2)]
 
 
+def test_pauses_grow_but_not_for_ever() -> None:
+    assert [doubled(20.0, times, 320.0) for times in (0, 1, 4, 5, 100_000)] == [
+        20.0, 40.0, 320.0, 320.0, 320.0,
+    ]  # fmt: skip
+
+
 def studies(client: Client, count: int) -> None:
     """Two each over the same data, so that they share arms."""
     client.create_tenant("lab")
@@ -287,7 +295,7 @@ def test_nodes_join_and_die_while_studies_run(
 ) -> None:
     gate = tmp_path / "gate"
     gate.touch()
-    site = Site(tmp_path, "--algorithms", algorithms)
+    site = Site(tmp_path, "--algorithms", algorithms, "--heartbeat", 1)
     try:
         head, doomed = add_node(num_cpus=1), add_node(num_cpus=1)
         with site.client() as client:
@@ -301,9 +309,10 @@ def test_nodes_join_and_die_while_studies_run(
             )  # fmt: skip
 
             def running_on(node: Any) -> bool:
+                """Whether it has told of a trial: one that it only was given costs no attempt."""
                 wanted = f"ray-{node.node_id[:8]}-0"
                 return any(
-                    trial.device == wanted and trial.model.startswith("gated")
+                    trial.device == wanted and trial.progress == 0.5
                     for trial in client.trials(state="running")
                 )
 

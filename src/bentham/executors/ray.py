@@ -29,9 +29,10 @@ from bentham.wire import Lease
 
 FOLLOW_SECONDS = 1.0  # between looks at which nodes there are
 LONGEST_PAUSE = 60.0  # before a slot that could not be made ready is tried again
+LONGEST_PENDING = 320.0
 MOST_SLOTS = 1000
 MOST_TOLD = 1000  # different warnings, after which they are told again
-PENDING_SECONDS = 20.0  # for a slot to be made ready, when others could be tried instead
+PENDING_SECONDS = 20.0  # for a slot to be made ready at first, when others could be tried instead
 KNOCK_SECONDS = 10.0
 
 
@@ -154,10 +155,15 @@ class RayExecutor:
                     self._slots[name] = slot
 
     def _make_room(self, now: float) -> None:
-        """Where others might be free, a slot that nobody frees does not keep them out."""
-        for slot in self._slots.values():
-            if not slot.ready and now > slot.since + PENDING_SECONDS:
-                slot.lose(f"no CPU was free there for {PENDING_SECONDS:g} seconds")
+        """Where others might be free, a slot that nobody frees does not keep them out.
+
+        Each time it gets longer, since a busy machine may only be slow to start it.
+        """
+        for name, slot in self._slots.items():
+            tries = self._tries.get(name, (0, 0.0))[0]
+            pending = doubled(PENDING_SECONDS, tries, LONGEST_PENDING)
+            if not slot.ready and now > slot.since + pending:
+                slot.lose(f"no CPU was free there for {pending:g} seconds")
 
     def _let_go(self, name: str, slot: Slot) -> None:
         with self._lock:
@@ -166,7 +172,7 @@ class RayExecutor:
         times = self._tries.get(name, (0, 0.0))[0] + 1 if slot.failure else 0
         if slot.failure:
             self._tell(f"the {slot.node} cannot be used: {slot.failure}")
-        self._tries[name] = (times, time.monotonic() + min(LONGEST_PAUSE, 2.0**times))
+        self._tries[name] = (times, time.monotonic() + doubled(1.0, times, LONGEST_PAUSE))
 
     def _tell(self, text: str) -> None:
         """Warn, once for all slots of a node."""
@@ -187,6 +193,11 @@ class RayExecutor:
             "scheduling_strategy": strategy,
         }
         return lambda: self._actor.options(**options).remote(self._setup)
+
+
+def doubled(first: float, times: int, most: float) -> float:
+    """A time that doubles so often, up to a most; however often that is, in months of trying."""
+    return min(most, first * 2.0 ** min(times, 30))
 
 
 def load_ray() -> Any:
