@@ -72,12 +72,16 @@ class ServiceProcess:
         kind = response.headers.get("content-type", "")
         return response.status, json.loads(text) if "json" in kind else text, response
 
-    def raw(self, data: bytes, wait: float = DEADLINE) -> bytes:
-        """Send bytes as they are; what comes back until the server closes, or is done."""
+    def raw(self, data: bytes, wait: float = DEADLINE, leave: bool = False) -> bytes:
+        """Send bytes as they are; what comes back until the server closes.
+
+        Who is to `leave` says that no more will come, and may get no answer for it.
+        """
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as connection:
             try:
                 connection.sendall(data)
-                connection.shutdown(socket.SHUT_WR)
+                if leave:
+                    connection.shutdown(socket.SHUT_WR)
             except OSError:
                 pass  # it was closed on us, which is an answer
             return drained(connection)

@@ -128,13 +128,16 @@ class TestSockets:
         return server.raw(head + body)
 
     def test_strange_bytes(self, server: ServiceProcess) -> None:
-        for line in (b"GET /v1/studies/%ff%fe HTTP/1.1", b"GET /v1/studies?%ff=%fe HTTP/1.1",
+        for line in (b"GET /v1/studies/%ff%fe HTTP/1.1",
                      b"GET /v1/studies?limit=%00 HTTP/1.1", b"GET /v1/studies/%ed%a0%80 HTTP/1.1",
                      b"HEAD /v1/studies HTTP/1.1", b"OPTIONS * HTTP/1.1", b"GET / HTTP/9.9",
                      b"GET /v1/studies/\xff HTTP/1.1", b"FOO / HTTP/1.1", b"\0\0\0", b"GET",
                      b"GET http:///x HTTP/1.1", b"CONNECT x:1 HTTP/1.1"):  # fmt: skip
             answer = self.raw(server, line, b"Authorization: Bearer " + server.admin.encode())
-            assert not answer or 400 <= status_of(answer) < 500, (line, answer[:300])
+            assert 400 <= status_of(answer) < 500, (line, answer[:300])
+        ignored = b"GET /v1/studies?%ff=%fe HTTP/1.1"  # as every parameter that is not known
+        answer = self.raw(server, ignored, b"Authorization: Bearer " + server.admin.encode())
+        assert status_of(answer) == 200
 
     def test_bad_headers(self, server: ServiceProcess) -> None:
         for header in (b"Authorization: Bearer \xff\xfe", b"Authorization: Bearer", b"X" * 100,
@@ -143,7 +146,7 @@ class TestSockets:
                        b"Idempotency-Key: \xff", b"X-Request-ID: \xff\x01",
                        b"Authorization: Bearer a\0b"):  # fmt: skip
             answer = self.raw(server, b"POST /v1/tenants HTTP/1.1", header, body=b"{}")
-            assert not answer or 400 <= status_of(answer) < 500, (header, answer[:300])
+            assert 400 <= status_of(answer) < 500, (header, answer[:300])
         huge = self.raw(server, b"GET / HTTP/1.1", b"X-Huge: " + b"x" * 300_000)
         assert not huge or 400 <= status_of(huge) < 500
 
@@ -181,7 +184,8 @@ class TestSockets:
             server, b"POST /v1/tenants HTTP/1.1", b"Content-Length: 3000000", body=b"{}"
         )
         assert status_of(nobody) == 401
-        short = server.raw(b"POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{}")
+        cut = b"POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{}"
+        short = server.raw(cut, leave=True)
         assert not short or 400 <= status_of(short) < 500
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it need not read on
             status, body, _ = server.request(
