@@ -66,6 +66,7 @@ ROUTES: dict[str, object] = {
                                           "tenant": "v" * 63, "incumbent": None}], "next": None},
     "POST /v1/studies": STUDY,
     f"GET /v1/studies/{STUDY['id']}": STUDY,
+    f"GET /v1/studies/{STUDY['id']}/script": "print('trained')\n",
     f"GET /v1/studies/{STUDY['id']}/candidates": {"items": CANDIDATES},
     f"POST /v1/studies/{STUDY['id']}/pause": {**STUDY, "state": "paused"},
     f"POST /v1/studies/{STUDY['id']}/resume": STUDY,

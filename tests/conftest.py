@@ -10,6 +10,7 @@ from clients import TOKEN
 from commands import Bentham, write_table
 from hypothesis import settings
 from servers import Canned
+from sites import Site
 
 from bentham.tables import load_table
 
@@ -56,3 +57,15 @@ def canned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Canned]:
     monkeypatch.delenv("BENTHAM_TOKEN_FILE", raising=False)
     yield server
     server.close()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A server that serves, in a folder of its own."""
+    made = Site(tmp_path)
+    try:
+        with made.client() as admin:
+            admin.overview()
+        yield made
+    finally:
+        made.close()

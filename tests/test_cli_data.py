@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from canned import STUDY
+from commands import Bentham, one_line
 
 from bentham.cli.files import write_verified
 from bentham.cli.remote import plain_log
@@ -30,6 +32,17 @@ def test_a_download_is_whole_or_not_there(tmp_path: Path) -> None:
     write_verified(path, [content[:3], content[3:]], digest)
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures("canned")
+def test_a_file_is_written_over_by_force_only(bentham: Bentham, tmp_path: Path) -> None:
+    path = tmp_path / "best.py"
+    path.write_text("before")
+    arguments = ("study", "export", STUDY["id"], "--out", path)
+    one_line(bentham, *arguments, contains=["best.py exists; name another file", "--force"])
+    assert path.read_text() == "before"
+    assert bentham(*arguments, "--force").code == 0
+    assert path.read_text() == "print('trained')\n"
 
 
 def test_logs_keep_tabs_and_their_lines() -> None:

@@ -95,3 +95,9 @@ def test_no_such_table(bentham: Bentham, name: str) -> None:
     done = bentham("simulate", name)
     assert done.code == 2
     assert done.err.count("\n") == 1
+
+
+def test_a_misspelt_command_is_told_what_may_be_meant(bentham: Bentham) -> None:
+    done = bentham("studdy", "list")
+    assert done.code == 2
+    assert "No such command 'studdy'. Did you mean 'study'?" in done.err

@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,6 @@ from bentham.client import Client
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """A server that serves."""
-    made = Site(tmp_path)
-    try:
-        with made.client() as admin:
-            admin.overview()
-        yield made
-    finally:
-        made.close()
 
 
 def test_the_tour_runs(tmp_path: Path, site: Site) -> None:

@@ -6,7 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -18,18 +17,6 @@ from tutorials import DOCS, WIDTH, blocks, fits, put, run_page
 from bentham.training.sources import fetch
 
 ADDRESS = "http://127.0.0.1:8642"
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """A server that serves."""
-    made = Site(tmp_path)
-    try:
-        with made.client() as admin:
-            admin.overview()
-        yield made
-    finally:
-        made.close()
 
 
 def test_the_readme_example(

@@ -45,8 +45,10 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
+            for name in COMMANDS:  # known, they can be compared with what was meant
+                self.get_command(ctx, name)
             return None
         if cmd_name not in self.commands:
             module, _, name = COMMANDS[cmd_name].partition(":")

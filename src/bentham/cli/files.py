@@ -19,6 +19,13 @@ def check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
             raise InvalidInput(f"{path} is read by this command; write to another file")
 
 
+def check_new(path: Path, force: bool) -> None:
+    """Refuse what could not be written, and to write over a file, unless by force."""
+    if path.exists() and not force:
+        raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
+    check_writable(path, [])
+
+
 def write_verified(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
     """Write a file that is what it should be, or leave all as it was."""
     part = path.with_name(f".{path.name[:100]}.{uuid4().hex[:8]}.part")

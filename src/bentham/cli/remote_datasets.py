@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.files import check_writable, write_verified
+from bentham.cli.files import check_new, write_verified
 from bentham.cli.remote import (
     age,
     cell,
@@ -158,9 +158,7 @@ def download(
     with connect(server, token_file) as client:
         found = find_dataset(client, dataset)
         path = out or Path(file_name(found.name))
-        if path.exists() and not force:
-            raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
-        check_writable(path, [])
+        check_new(path, force)
         with waiting(f"Downloading {found.name}"):
             write_verified(path, client.dataset_content(found.id), found.hash)
     show(cell(f"Wrote {path}, {size(found.bytes)}"))

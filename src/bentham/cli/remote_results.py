@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.files import check_writable
+from bentham.cli.files import check_new
 from bentham.cli.remote import (
     cell,
     file_name,
@@ -18,7 +18,6 @@ from bentham.cli.remote import (
     span,
     whole,
 )
-from bentham.errors import InvalidInput
 
 MOST_SHOWN = 200
 Which = Annotated[
@@ -62,9 +61,7 @@ def export(
         print(text, end="")
         return
     path = out or Path(f"{file_name(found.name)}.py")
-    if path.exists() and not force:
-        raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
-    check_writable(path, [])
+    check_new(path, force)
     path.write_text(text, "utf-8")
     data = found.data or "DATA"
     show(cell(f"Wrote {path}; train it: python {path} {data if Path(data).is_file() else 'FILE'}"))
