@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bentham.core.validation import Matrix, Vector
 from bentham.errors import InvalidInput, InvalidTable
 from bentham.tables import (
     complete_history,
@@ -167,6 +168,21 @@ def test_the_bundled_synthetic_table_is_the_draw_of_seed_zero() -> None:
     assert bundled.features is not None
     other = load_table("synthetic:3")
     assert not np.allclose(other.scores, bundled.scores)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_draw_does_not_depend_on_signs_that_a_library_picks(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, decompose = draw_synthetic(3), np.linalg.eigh
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], 50)
+
+    def otherwise(matrix: Matrix) -> tuple[Vector, Matrix]:
+        values, vectors = decompose(matrix)
+        return values, vectors * signs
+
+    monkeypatch.setattr(np.linalg, "eigh", otherwise)
+    assert np.array_equal(draw_synthetic(3).scores, drawn.scores)
 
 
 def test_the_synthetic_scores_have_the_stated_covariance() -> None:

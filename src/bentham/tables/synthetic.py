@@ -17,6 +17,9 @@ STUDIES = MODELS = 50
 LENGTH_SCALE = 0.2
 COST_SPREAD = 4.0
 DECIMALS = 6
+# Those eigenvectors of the covariance, by rising eigenvalue, that began with a negative entry when
+# the bundled table was drawn; all others began with a positive one.
+NEGATIVE = (2, 6, 10, 14, 18, 20, 22, 24, 30, 32, 38, 44, 46)
 
 
 def model_features() -> Matrix:
@@ -37,9 +40,10 @@ def draw_synthetic(seed: int) -> Table:
     matrix = correlation("matern52", features, LENGTH_SCALE)
     # An eigendecomposition, since the matrix is close to singular.
     values, vectors = np.linalg.eigh(matrix)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    # The sign of an eigenvector is the library's choice: make it ours.
-    root *= np.where(root.sum(axis=0) < 0.0, -1.0, 1.0)
+    # Their signs are the library's choice, which differs between processors: make it ours.
+    signs = np.sign(vectors[0])
+    signs[list(NEGATIVE)] *= -1.0
+    root = vectors * signs * np.sqrt(np.maximum(values, 0.0))
     scores = rng.standard_normal((STUDIES, MODELS)) @ root.T
     scores -= scores.min(axis=1, keepdims=True)
     sizes = COST_SPREAD ** rng.random(STUDIES)
