@@ -12,6 +12,7 @@ from bentham.core.events import Event, event_from_dict, event_to_dict
 from bentham.core.kernels import KERNELS
 from bentham.core.layouts import prior_from
 from bentham.core.learning.prior import LearnedPrior
+from bentham.core.looks import Beliefs, First
 from bentham.core.policies import POLICIES, Policy, PolicyMaker
 from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior
 from bentham.core.problem import Arm, ModelDescription, Study
@@ -34,6 +35,7 @@ __all__ = [
     "POLICIES",
     "Arm",
     "Belief",
+    "Beliefs",
     "Bounds",
     "Change",
     "Decision",
@@ -41,6 +43,7 @@ __all__ = [
     "DeviceName",
     "Difference",
     "Event",
+    "First",
     "Gain",
     "JointPrior",
     "LearnedPrior",

@@ -51,6 +51,7 @@ class Block:
         "_sole",
         "_totals",
         "candidate",
+        "changes",
         "first_study",
         "listers",
         "observed",
@@ -67,6 +68,7 @@ class Block:
         self.order = order
         self.tenant = tenant  # whose studies may list its arms
         self.prior = prior
+        self.changes = 0  # how often something else was believed of its scores
         self.studies: list[StudyState] = []
         self.status = np.zeros(prior.size, dtype=np.int8)
         self._cost: Vector = np.full(prior.size, np.nan)
@@ -179,6 +181,7 @@ class Block:
         if more:
             self._widen((0, more))
         self.prior = prior
+        self.changes += 1
         self._posterior = self._outlook = self._totals = None
         if more:
             self._note_sole()
@@ -246,9 +249,12 @@ class Block:
     def observe(self, column: int, score: float) -> None:
         """An arm's score is known: condition the posterior, credit the studies that list it."""
         self.status[column] = Status.OBSERVED
+        self.changes += 1
         self._running.discard(column)
         self.score[column] = score
         if self._posterior is not None:
+            if self._posterior.shared:
+                self._posterior = self._posterior.copy()
             self._posterior.observe(column, self._warped(column))
         self._outlook = None
         self.observed.append(column)
@@ -276,6 +282,7 @@ class Block:
     def fail(self, column: int) -> None:
         """A running arm will not be tried again."""
         self.status[column] = Status.FAILED
+        self.changes += 1
         self._running.discard(column)
 
     def running(self) -> list[int]:

@@ -37,6 +37,7 @@ from bentham.core.expected_costs import CostBelief, Question, expected_costs
 from bentham.core.known_costs import Asked, KnownCosts, Logs
 from bentham.core.learning.ahead import Begin, when_needed
 from bentham.core.learning.prior import LearnedPrior, Learner
+from bentham.core.posterior import Posterior
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import LARGEST, SMALLEST_COST, ModelDescription, Study
 from bentham.core.validation import Integers, Vector
@@ -60,6 +61,8 @@ class CostModel:
     As long as every study says what its models cost, and is right, durations are only kept; they
     are learned from once somebody is not.
     """
+
+    settled = False  # whether what is expected stays as it is
 
     def __init__(self, past: PastCosts | None = None, correct: bool = False):
         given = _as_past(past or {})
@@ -205,6 +208,10 @@ class CostModel:
         columns = self.admit(models)
         return expected_costs([Question(self.belief(dataset), columns, said)])[0]
 
+    def posterior(self, asked: Asked) -> Posterior:
+        """The posterior of a dataset's log costs; it is shared, and not to be conditioned on."""
+        return self._known.posterior(asked)
+
     def _place(self, name: str, dataset: str) -> None:
         """Enter the size of a dataset as a log cost that varies about the level of costs."""
         if self._learner is not None:
@@ -267,7 +274,7 @@ class CostModel:
         assert self._learner is not None
         prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
         self._known.believe(prior)
-        return self._known.posterior(Asked(dataset, prior, logs)).mean
+        return self.posterior(Asked(dataset, prior, logs)).mean
 
 
 @dataclass(slots=True)

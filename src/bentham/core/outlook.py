@@ -22,7 +22,7 @@ from scipy.special import gammaincinv
 from bentham.core.acquisition import expected_improvement, warped_improvement
 from bentham.core.posterior import Conditioned, Posterior
 from bentham.core.prior import BlockPrior
-from bentham.core.validation import Integers, Vector
+from bentham.core.validation import Integers, Matrix, Vector
 from bentham.core.warp import Array, Warp
 
 FACTORS = 8
@@ -93,6 +93,17 @@ class Outlook:
         each = gaussian_improvement(mean, spread, incumbent, self.warp)
         expected: Vector = np.einsum("k,km->m", self.weights, each)
         return expected
+
+    def drawn(self, chances: Vector, normal: Matrix, rows: Matrix) -> Matrix:
+        """How far draws are from the mean, in warped units; `rows` are W over the arms wanted.
+
+        One factor of the t distribution is picked for each draw by a chance from 0 to 1.
+        """
+        steps = np.cumsum(self.weights)
+        place = np.minimum(np.searchsorted(steps, chances), len(steps) - 1)
+        moved: Matrix = np.einsum("dr,rm->dm", normal, rows)
+        moved *= self.scale * self.factors[place][:, np.newaxis]
+        return moved
 
     def interval(self) -> tuple[Vector, Vector]:
         """The median of every arm's score, and half the width of its one-sigma interval."""

@@ -32,15 +32,24 @@ CHUNK_ENTRIES = 1 << 16
 class Posterior:
     """A Gaussian over the arms of a block, given what was observed there."""
 
-    __slots__ = ("_prior", "_rows", "count", "distance", "mean", "variance")
+    __slots__ = ("_prior", "_rows", "count", "distance", "mean", "shared", "variance")
 
     def __init__(self, prior: BlockPrior):
         self._prior = prior
         self._rows = np.zeros((min(FIRST_ROWS, prior.size), prior.size))
         self.count = 0  # observations that taught something
         self.distance = 0.0  # their squared Mahalanobis distance from the prior mean
+        self.shared = False  # whether somebody else has it, too: to be copied before it changes
         self.mean: Vector = prior.mean.copy()
         self.variance: Vector = prior.variance.copy()
+
+    def copy(self) -> "Posterior":
+        """The same, to be conditioned on by itself."""
+        made = Posterior.__new__(Posterior)
+        made._prior, made.shared = self._prior, False
+        made._rows, made.count, made.distance = self._rows.copy(), self.count, self.distance
+        made.mean, made.variance = self.mean.copy(), self.variance.copy()
+        return made
 
     @property
     def scale(self) -> float:
@@ -77,6 +86,20 @@ class Posterior:
         covariance *= self.variance > 0.0  # what is known varies with nothing
         return covariance
 
+    def ahead(self, columns: Integers) -> Matrix:
+        """The rows that observing these columns next would add: by what each moves the means.
+
+        A Cholesky factor of their covariance, as far as they vary: a row is zero where one is
+        known once those before it are.
+        """
+        rows = np.zeros((len(columns), self._prior.size))
+        for turn, column in enumerate(columns):
+            before = rows[:turn]
+            row = self.covariance(int(column)) - np.einsum("r,rm->m", before[:, column], before)
+            if row[column] > self._prior.resolution[column]:
+                rows[turn] = row / math.sqrt(row[column])
+        return rows
+
     def _append(self, row: Vector) -> None:
         if self.count == len(self._rows):
             capacity = min(max(FIRST_ROWS, 2 * self.count), self._prior.size)
@@ -112,7 +135,7 @@ class Conditioned:
         if place in self._apart:
             return self._apart[place]
         posterior = Posterior.__new__(Posterior)
-        posterior._prior = self.prior
+        posterior._prior, posterior.shared = self.prior, False
         posterior.count = int(self.count[place])
         posterior._rows = self.rows[place, : posterior.count]
         posterior.distance = float(self.distance[place])

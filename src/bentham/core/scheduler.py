@@ -12,9 +12,10 @@ No clock, no I/O, no threads: a scheduler is a plain object, to be called from o
 """
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bentham.core import looks
 from bentham.core.belief import Belief, defaults_of
 from bentham.core.costs import PastCosts
 from bentham.core.decision import (
@@ -45,6 +46,7 @@ from bentham.core.prior import Prior
 from bentham.core.problem import ModelDescription, Study
 from bentham.core.state import State
 from bentham.core.study_state import StudyState
+from bentham.core.validation import Vector
 from bentham.core.warm_start import WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
@@ -197,11 +199,8 @@ class Scheduler:
         planned = state.warm_queue.first(limits)
         if planned is not None:
             study, column = planned
-            others = [
-                option
-                for option in options
-                if (option.study.block, option.column) != (study.block, column)
-            ]
+            arm = Option(0.0, study, column)
+            others = [option for option in options if not option.same_arm(arm)]
             return self._decision(device, Reason.WARM_START, None, study, column, others, [])
         if not options:
             return None
@@ -244,33 +243,31 @@ class Scheduler:
 
     def incumbent(self, study: str) -> tuple[str, float] | None:
         """A study's best model so far and its score; None before the first observation."""
-        known = self._state.study(study)
-        if known.incumbent_column is None:
-            return None
-        return self._state.model_name(known.block, known.incumbent_column), known.incumbent
+        return looks.incumbent(self._state, study)
 
     def beliefs(self, study: str) -> dict[str, Belief]:
         """The posterior of each model that a study lists, and its weighted EI for the study."""
-        known = self._state.study(study)
-        means, sigmas = known.block.outlook.interval()
-        gains = known.block.study_gains(known)
-        known.block.rest()
-        return {
-            self._state.model_name(known.block, column): Belief(
-                float(means[column]),
-                float(sigmas[column]),
-                float(gain),
-                float(known.block.cost[column]),
-            )
-            for column, gain in zip(known.columns, gains, strict=True)
-        }
+        return looks.beliefs(self._state, study)
+
+    def survey(self, studies: Sequence[str]) -> list[looks.Beliefs]:
+        """What is believed of the models of several studies, as columns."""
+        return looks.survey(self._state, studies)
+
+    def outlook(self, study: str) -> tuple[Vector, Vector]:
+        """Median and spread of the models of a study that have no score yet and did not fail."""
+        return looks.outlook(self._state, study)
+
+    def changes(self, study: str) -> int:
+        """A number that grows whenever something else is believed of the study's scores."""
+        return self._state.study(study).block.changes
+
+    def first(self, study: str) -> looks.First | None:
+        """What the study would run first; None if it has nothing left to try."""
+        return looks.first(self._state, self._policy, study)
 
     def prospect(self, study: str) -> float:
         """The most that an untried model is expected to add to the study's best, unweighted."""
-        known = self._state.study(study)
-        gains = known.block.study_gains(known)[known.block.candidate[known.columns]]
-        known.block.rest()
-        return float(gains.max(initial=0.0)) / known.weight
+        return looks.prospect(self._state, study)
 
     @property
     def patience(self) -> int | None:

@@ -123,7 +123,7 @@ class State:
         Only what is believed now is kept; it is computed if anybody looks.
         """
         doubts = self._costs.doubts
-        for listing in block.listings:
+        for listing in () if self._costs.settled else block.listings:
             if doubts or listing.unsaid:
                 if listing.cost_columns is None:
                     models = [self.model_name(block, column) for column in listing.columns]

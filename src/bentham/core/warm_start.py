@@ -71,6 +71,13 @@ class WarmQueue:
         (_, _, column), study = self._picks[place]
         return study, column
 
+    def first_of(self, study: StudyState) -> int | None:
+        """The column of a study's own next pick that can be run now. Changes nothing."""
+        for (_, order, column), _ in self._picks:
+            if order == study.order and study.block.status[column] == Status.UNTRIED:
+                return column
+        return None
+
     def take(self, block: Block, column: int) -> tuple[Pick, StudyState] | None:
         """Remove and return the pick of this arm: the next, but for tenants that were barred."""
         for place, ((_, _, picked), study) in enumerate(self._picks):

@@ -59,9 +59,9 @@ class GpUcb:
                 return self.rank_study(state, state.by_order[order])
         return []
 
-    def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
+    def rank_study(self, state: State, study: StudyState) -> list[Option]:
         """The study's models by their bounds."""
-        return rank_within(study, self._bounds(study))
+        return rank_within(study, _bounds(study, len(state.studies)))
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
         """Not told: potentials without weights are not kept."""
@@ -73,15 +73,15 @@ class GpUcb:
         self._entered[block.order] = {study.order for study in block.studies}
         for study in block.studies:
             if study.open_arms:
-                highest = float(self._bounds(study)[block.candidate[study.columns]].max())
+                highest = float(_bounds(study, self._studies)[block.candidate[study.columns]].max())
                 potential = study.weight * (highest - study.incumbent)
                 self._tournament.update(study.order, (-potential, study.order))
 
-    def _bounds(self, study: StudyState) -> Vector:
-        outlook, columns, costs = study.block.outlook, study.columns, study.costs
-        decisions = len(columns) - study.open_arms + 1
-        beta = 2.0 * math.log(
-            math.pi**2 * self._studies * len(columns) * decisions**2 / (6.0 * DELTA)
-        )
-        width = np.sqrt(beta * costs.max() / costs) * outlook.sigma[columns]
-        return outlook.warp.inverse(outlook.mean[columns] + width)
+
+def _bounds(study: StudyState, studies: int) -> Vector:
+    """B(x) of each of a study's models, where so many studies are served."""
+    outlook, columns, costs = study.block.outlook, study.columns, study.costs
+    decisions = len(columns) - study.open_arms + 1
+    beta = 2.0 * math.log(math.pi**2 * studies * len(columns) * decisions**2 / (6.0 * DELTA))
+    width = np.sqrt(beta * costs.max() / costs) * outlook.sigma[columns]
+    return outlook.warp.inverse(outlook.mean[columns] + width)

@@ -12,7 +12,6 @@ the same at every decision), the inner one in closed form.
 """
 
 import functools
-import math
 
 import numpy as np
 from scipy.special import ndtri
@@ -48,7 +47,7 @@ class Joint(HighestRate):
 def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Vector:
     """What each arm adds to the running ones, summed over the studies that list it."""
     outlook = block.outlook
-    rows = _rows(block, running)
+    rows = block.posterior.ahead(running)
     count = len(outlook.factors)
     each = max(DRAWS_EACH, DRAWS // count)
     factor = np.repeat(outlook.factors, each)[:, np.newaxis]
@@ -70,17 +69,6 @@ def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Ve
         counted = study.weight if weighted else 1.0
         totals[study.columns] += counted * np.einsum("d,dm->m", weight, gains)
     return totals
-
-
-def _rows(block: Block, running: Integers) -> Matrix:
-    """Rows as if the running arms were observed next: what each draw moves the means by."""
-    posterior, rows = block.posterior, np.zeros((len(running), block.prior.size))
-    for turn, column in enumerate(running):
-        before = rows[:turn]
-        row = posterior.covariance(int(column)) - np.einsum("r,rm->m", before[:, column], before)
-        if row[column] > block.prior.resolution[column]:
-            rows[turn] = row / math.sqrt(row[column])
-    return rows
 
 
 @functools.lru_cache(maxsize=256)
