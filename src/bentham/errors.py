@@ -81,6 +81,10 @@ class SequenceConflict(BenthamError):
     """The log is not where the writer believed: another instance has written, or leads."""
 
 
+class ForecastFailed(BenthamError):
+    """A forecast could not be computed."""
+
+
 class ServiceError(BenthamError):
     """A server's refusal, or an answer that was not what was promised.
 

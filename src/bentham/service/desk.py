@@ -136,7 +136,8 @@ class Desk:
             if found is not None or left <= 0.0 or self._engine.stopping:
                 return found
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), left)
+                async with asyncio.timeout(left):
+                    await changed.wait()
             if self._ending() or await gone():
                 return None
 

@@ -13,6 +13,7 @@ pool and stands by.
 
 import asyncio
 import contextlib
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,8 @@ Result = TypeVar("Result")
 logger = structlog.get_logger("bentham.engine")
 
 BATCH = 64
+# Looks may be many and long: after so much of them, connections have their turn.
+TURN_SECONDS = 0.02
 SLOW_SECONDS = 2.0
 # After these there may be something to run where there was nothing before.
 OPENING = frozenset(
@@ -175,7 +178,8 @@ class Engine:
         self._refuse_all()
         self._wake.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     async def _lead(self) -> bool:
         while not self.stopping:
@@ -248,17 +252,23 @@ class Engine:
                 left = next_tick - self.clock.instant()
                 if left > 0.0:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._wake.wait(), min(left, TICK))
+                        async with asyncio.timeout(min(left, TICK)):
+                            await self._wake.wait()
             if self.clock.instant() >= next_tick:
                 next_tick = self.clock.instant() + TICK
                 self._tick()
-            await self._take([self._asked.popleft() for _ in range(min(BATCH, len(self._asked)))])
+            await self._take()
+            if self._asked:
+                await asyncio.sleep(0)
 
-    async def _take(self, batch: list[Asked[Any]]) -> None:
-        """Carry out, commit, answer."""
+    async def _take(self) -> None:
+        """Carry out some of what is asked, commit, answer."""
+        batch: list[Asked[Any]] = []
+        until = time.perf_counter() + TURN_SECONDS
         try:
-            for asked in batch:
-                self._carry_out(asked)
+            while self._asked and len(batch) < BATCH and (not batch or time.perf_counter() < until):
+                batch.append(self._asked.popleft())
+                self._carry_out(batch[-1])
             if self.ledger.pending:
                 await self._commit_or_wait(batch)
         except BaseException:

@@ -17,6 +17,8 @@ class Tenant:
     limits: dict[str, float | None]
     created: float
     studies: dict[str, "Study"] = field(default_factory=dict)  # by name
+    current: dict[str, "Study"] = field(default_factory=dict)  # by id: those not closed
+    closed: list["Study"] = field(default_factory=list)  # the latest last
     running: dict[str, "Trial"] = field(default_factory=dict)
     device_seconds: float = 0.0
     events: int = 0  # so many concerned it
@@ -81,7 +83,7 @@ class Tried:
     state: str = "untried"
     score: float | None = None
     losses: int = 0  # attempts that brought nothing
-    trial: str = ""  # that brought the score
+    trial: str = ""  # the latest
     unable: dict[str, None] = field(default_factory=dict)  # devices that can never run it
 
 
@@ -124,12 +126,21 @@ class Arms:
     hash: str = ""  # of the data's content
     studies: list["Study"] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
-    changes: int = 0  # how often something became known of it
 
     def state(self, model: str) -> str:
         """Where a model stands."""
         tried = self.tried.get(model)
         return "untried" if tried is None else tried.state
+
+    def move(self, model: str, state: str) -> Tried:
+        """A model stands elsewhere from now on."""
+        tried = self.tried.setdefault(model, Tried())
+        more = (state == "untried") - (tried.state == "untried")
+        if more:
+            for study in self.studies:
+                study.untried += more if model in study.models else 0
+        tried.state = state
+        return tried
 
 
 @dataclass(slots=True)
@@ -160,16 +171,29 @@ class Study:
     )
     device_seconds: float = 0.0
     best: tuple[str, float] | None = None
+    improvements: list[tuple[float, float]] = field(default_factory=list)  # when, and to what
+    untried: int = 0  # so many of its models are
     trials: list["Trial"] = field(default_factory=list)
 
     def states(self) -> Iterator[str]:
         """Where each of its models stands."""
         return (self.shared.state(model) for model in self.models)
 
-    def credit(self, model: str, score: float) -> None:
+    def credit(self, model: str, score: float, time: float) -> None:
         """Take note of a score."""
         if model in self.models and (self.best is None or score > self.best[1]):
             self.best = model, score
+            self.improvements.append((time, score))
+
+    @property
+    def incumbent(self) -> float:
+        """The best score so far, the floor before the first."""
+        return self.floor if self.best is None else self.best[1]
+
+    @property
+    def start(self) -> float:
+        """What its gains are counted from: the floor, or its first score where that was below."""
+        return min(self.floor, self.improvements[0][1]) if self.improvements else self.floor
 
     @property
     def over(self) -> str:

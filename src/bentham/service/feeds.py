@@ -42,6 +42,11 @@ class Feeds:
         self._kept: dict[str | None, deque[Happening]] = {}
         self._listeners: dict[str | None, set[Subscription]] = {}
 
+    @property
+    def listeners(self) -> int:
+        """How many listen."""
+        return sum(map(len, self._listeners.values()))
+
     def publish(self, tenant: str | None, happening: Happening) -> None:
         """Something happened in a feed."""
         self._kept.setdefault(tenant, deque(maxlen=KEPT)).append(happening)

@@ -38,8 +38,8 @@ COMMAND = (sys.executable, "-m", "bentham.service.fits")
 class FitProcess:
     """Computes fits elsewhere. `begin` and `close` are called from one thread."""
 
-    def __init__(self, command: Sequence[str] = COMMAND):
-        self._command = command
+    def __init__(self, command: Sequence[str] = ()):
+        self._command = command or COMMAND
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._courier: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None

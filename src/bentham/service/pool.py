@@ -164,7 +164,8 @@ class Pool(TrialFold):
         )  # fmt: skip
         for model, tried in shared.tried.items():
             if tried.score is not None:
-                study.credit(model, tried.score)
+                study.credit(model, tried.score, time)
+        study.untried = sum(state == "untried" for state in study.states())
         described = {name: _description(said) for name, said in event.described.items()}
         self.descriptions.update(described)
         try:
@@ -180,7 +181,7 @@ class Pool(TrialFold):
         tenant.models.update(dict.fromkeys(self.counted(event.models, event.drawn)))
         self.models.update(dict.fromkeys(event.models))
         shared.studies.append(study)
-        self.studies[study.id] = tenant.studies[study.name] = study
+        self.studies[study.id] = tenant.studies[study.name] = tenant.current[study.id] = study
         deadline = study.stop.get("deadline")
         if deadline is not None:
             self.deadlines[study.id] = deadline
@@ -195,6 +196,7 @@ class Pool(TrialFold):
         study = self.studies[event.id]
         study.reason, study.closed = event.reason, time
         study.tenant.arms -= len(study.models)
+        study.tenant.closed.append(study.tenant.current.pop(study.id))
         self.deadlines.pop(study.id, None)
         self._move(time, study, "closed")
 

@@ -116,6 +116,15 @@ class Scope:
         own = self._own_studies()
         return (study for study in own if state is None or study.state == state)
 
+    def studies_named(self, names: Iterable[str]) -> list[Study]:
+        """Those studies among the ids given that can be seen."""
+        found = (self._pool.studies.get(name) for name in dict.fromkeys(names))
+        return [study for study in found if study is not None and self._owns(study.tenant.name)]
+
+    def current(self) -> Iterator[Study]:
+        """Studies that are not closed, tenant by tenant, the oldest first."""
+        return (study for tenant in self.tenants() for study in tenant.current.values())
+
     def trials(self, study: str | None = None, state: str | None = None) -> Iterator[Trial]:
         """Trials, the newest first."""
         return (

@@ -2,7 +2,7 @@
 
 from bentham.core import events as core
 from bentham.service import events as happened
-from bentham.service.entities import Trial, Tried
+from bentham.service.entities import Trial
 from bentham.service.state import State
 
 
@@ -17,8 +17,7 @@ class TrialFold(State):
             event.id, decision.trial, study, decision.model, device.name, device.token,
             device.kind, event.attempt, decision.cost, time, self.sequence + 1,
         )  # fmt: skip
-        tried = study.shared.tried.setdefault(decision.model, Tried())
-        tried.state = "running"
+        study.shared.move(decision.model, "running").trial = trial.id
         self.trials[trial.id] = self.running[trial.id] = study.tenant.running[trial.id] = trial
         study.trials.append(trial)
         study.tenant.trials.append(trial)
@@ -34,11 +33,10 @@ class TrialFold(State):
         trial.score = event.score
         trial.metrics, trial.scores = tuple(event.metrics.items()), tuple(event.scores)
         shared = trial.study.shared
-        tried = shared.tried[trial.model]
-        tried.score, tried.trial = event.score, trial.id
+        shared.tried[trial.model].score = event.score
         for study in shared.studies:
             if study.state != "closed" or study is trial.study:
-                study.credit(trial.model, event.score)
+                study.credit(trial.model, event.score, time)
 
     def _trial_failed(self, time: float, event: happened.TrialFailed) -> None:
         trial = self.trials[event.id]
@@ -74,8 +72,7 @@ class TrialFold(State):
     def _end(self, time: float, trial: Trial, state: str, arm: str) -> None:
         study, tenant = trial.study, trial.study.tenant
         trial.state, trial.ended = state, time
-        study.shared.tried[trial.model].state = arm
-        study.shared.changes += 1
+        study.shared.move(trial.model, arm)
         del self.running[trial.id], tenant.running[trial.id]
         seconds = max(0.0, time - trial.started)
         tenant.charge(trial.started, trial.started + seconds)

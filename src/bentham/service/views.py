@@ -1,7 +1,7 @@
 """What is shown of things: plain data in the shapes that `wire` describes."""
 
 import json
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 from bentham.core.decision import RunnerUp
@@ -27,17 +27,20 @@ def tenant_view(tenant: Tenant, now: float) -> View:
     return {
         "name": tenant.name,
         "weight": tenant.weight,
-        "limits": {
-            "running_trials": tenant.limits.get("running_trials"),
-            "device_seconds_per_day": tenant.limits.get("device_seconds_per_day"),
-        },
+        "limits": limits_view(tenant),
         "created": tenant.created,
         "studies": len(tenant.studies),
-        "open_studies": sum(study.state == "open" for study in tenant.studies.values()),
+        "open_studies": sum(study.state == "open" for study in tenant.current.values()),
         "running_trials": len(tenant.running),
         "device_seconds": tenant.device_seconds,
         "device_seconds_today": tenant.seconds_today(now),
     }
+
+
+def limits_view(tenant: Tenant) -> View:
+    """What a tenant may use at most; None: anything."""
+    names = ("running_trials", "device_seconds_per_day")
+    return {name: tenant.limits.get(name) for name in names}
 
 
 def token_view(token: Token) -> View:
@@ -70,7 +73,7 @@ def study_view(pool: Pool, study: Study, whole: bool = True) -> View:
         "stop": study.stop,
         "created": study.created,
         "models": len(study.models),
-        "untried": sum(state == "untried" for state in study.states()),
+        "untried": study.untried,
         "trials": dict(study.counts),
         "device_seconds": study.device_seconds,
         "incumbent": _incumbent_view(pool, study),
@@ -173,20 +176,27 @@ def candidate_views(pool: Pool, study: Study) -> list[View]:
         tried, belief = study.shared.tried.get(model), beliefs.get(model)
         state = "untried" if tried is None else tried.state
         gain = belief.expected_improvement / weight if belief and state == "untried" else None
+        trial = None if tried is None else pool.trials.get(tried.trial)
         views.append(
             {
                 "model": model,
                 "state": state,
                 "score": None if tried is None else tried.score,
-                "mean": belief.mean if belief else None,
-                "sigma": belief.sigma if belief else None,
+                "mean": belief.mean if belief and isfinite(belief.mean) else None,
+                "sigma": belief.sigma if belief and isfinite(belief.sigma) else None,
                 "cost": belief.cost if belief else said,
                 "expected_improvement": gain,
                 "rate": None if gain is None or belief is None else gain / belief.cost,
+                "duration": _duration(trial) if state in ("observed", "failed") else None,
+                "trial": "" if trial is None else trial.id,
                 **model_view(pool, study, model),
             }
         )
     return views
+
+
+def _duration(trial: Trial | None) -> float | None:
+    return None if trial is None or trial.ended is None else trial.ended - trial.started
 
 
 def device_view(device: Device, seen: float | None) -> View:
@@ -275,6 +285,7 @@ def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> 
         "device": str(decision.device),
         "tenant": owner,
         "study": decision.study,
+        "study_name": pool.studies[decision.study].name,
         "dataset": pool.studies[decision.study].over,
         "model": decision.model,
         "reason": reason,
@@ -286,6 +297,7 @@ def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> 
             {
                 "tenant": pool.studies[gain.study].tenant.name,
                 "study": gain.study,
+                "name": pool.studies[gain.study].name,
                 "expected_improvement": gain.expected_improvement,
                 "weight": gain.weight,
             }
@@ -304,6 +316,7 @@ def _runner_up_view(pool: Pool, other: RunnerUp) -> View:
     return {
         "tenant": study.tenant.name,
         "study": study.id,
+        "name": study.name,
         "dataset": study.over,
         "model": other.model,
         "value": other.value,

@@ -149,13 +149,18 @@ def _steps(dimensions: int) -> tuple[int, ...]:
     """How far each dimension moves from point to point, of 2**64 that are once around.
 
     An additive recurrence: the step in dimension j is g**-j, where g**(dimensions+1) = g + 1. By
-    decimal arithmetic, which has the same digits on every machine.
+    decimal arithmetic, which has the same digits on every machine; Newton's way to g from above,
+    where each move that is small leaves an error of its square.
     """
+    if dimensions == 0:
+        return ()
     with localcontext() as context:
         context.prec = 50
-        root = Decimal(2)
-        for _ in range(200):
-            root = (1 + root) ** (Decimal(1) / (dimensions + 1))
+        root = move = Decimal(2)
+        while move > Decimal("1e-30"):
+            power = root**dimensions
+            move = (power * root - root - 1) / ((dimensions + 1) * power - 1)
+            root -= move
         return tuple(int(root**-j * _ONE) for j in range(1, dimensions + 1))
 
 

@@ -6,19 +6,24 @@ from bentham.wire.base import Answered
 
 
 class Gain(Answered):
-    """What a study expects of the arm: its EI times its weight (its own times its tenant's)."""
+    """What a study expects of the arm: its EI times its weight (its own times its tenant's).
+
+    `name` is the study's.
+    """
 
     tenant: str
     study: str
+    name: str = ""
     expected_improvement: float
     weight: float
 
 
 class RunnerUp(Answered):
-    """An arm that came after; `value` is what the policy ranked by."""
+    """An arm that came after; `name` is its study's, `value` is what the policy ranked by."""
 
     tenant: str
     study: str
+    name: str = ""
     dataset: str
     model: str
     value: float
@@ -43,6 +48,7 @@ class Decision(Answered):
     device: str
     tenant: str
     study: str
+    study_name: str = ""
     dataset: str
     model: str
     reason: Literal["policy", "warm-start", "starvation-guard"]

@@ -3,6 +3,9 @@
 from typing import Any
 
 from bentham.wire.base import Answered
+from bentham.wire.devices import TrialState
+from bentham.wire.studies import CandidateState, StudyState
+from bentham.wire.tenants import Limits
 
 
 class HistoryImported(Answered):
@@ -14,15 +17,21 @@ class HistoryImported(Answered):
 
 
 class TenantOverview(Answered):
-    """A tenant's part. `share` of all device time is for operators only; None for a tenant."""
+    """A tenant's part. `share` of all device time is for operators only; None for a tenant.
+
+    `happiness` is the mean over its open studies, as in the whole.
+    """
 
     tenant: str
     weight: float
+    limits: Limits
     open_studies: int
     running_trials: int
     device_seconds: float
+    device_seconds_today: float
     share: float | None
     regret_estimate: float
+    happiness: float
 
 
 class Queue(Answered):
@@ -46,21 +55,120 @@ class Throughput(Answered):
     last_hour: int
 
 
+class Latency(Answered):
+    """How long the latest decisions took, in seconds; so many they are, at most 1,000."""
+
+    decisions: int
+    median: float
+    p99: float
+
+
 class Overview(Answered):
     """The pool, or a tenant's part of it.
 
     `regret_estimate` is the mean over open studies of how much their best model is believed to
-    be better than their best so far: an estimate, since nobody knows.
+    be better than their best so far: an estimate, since nobody knows. With four in five chances
+    the mean is between `regret_low` and `regret_high`. `happiness` is the mean of how much of the
+    way to their best models they have come, from 0 to 1. Studies that were not looked at yet, for
+    some seconds after a start, do not count. `latency` is for operators only.
     """
 
     time: float
     regret_estimate: float
+    regret_low: float
+    regret_high: float
+    happiness: float
     tenants: list[TenantOverview]
     queue: Queue
     throughput: Throughput
     devices: DeviceCounts | None
     decisions: int
     leases_lost: int
+    latency: Latency | None
+
+
+class Trend(Answered):
+    """Mean regret over time, as columns: at each of `times`, over the `studies` that were there.
+
+    A study's regret then is its best, as believed now, less its incumbent then; with four in five
+    chances the mean is between `low` and `high`. `round_robin` is what the same trials had reached
+    if studies took turns, None for a tenant, and where nothing ran yet. Where `studies` is 0 there
+    is no regret, which is not to say that all is well.
+    """
+
+    time: float
+    since: float
+    times: list[float]
+    regret: list[float]
+    low: list[float]
+    high: list[float]
+    studies: list[int]
+    round_robin: list[float] | None
+
+
+class TimelineDevice(Answered):
+    """A device of a timeline; to a tenant it is `busy` while it runs a trial of its own."""
+
+    name: str
+    kind: str
+    busy: bool
+
+
+class TimelineTrial(Answered):
+    """A trial of a timeline; `name` is its study's. One that runs is to end at started + cost."""
+
+    id: str
+    tenant: str
+    study: str
+    name: str
+    model: str
+    device: str
+    state: TrialState
+    started: float
+    ended: float | None
+    cost: float
+    score: float | None
+    reason: str
+
+
+class Timeline(Answered):
+    """The trials that ran since a time, the newest first, and the devices that ran them.
+
+    `cut` says that there are more than were asked for: the newest are here, and all that run.
+    """
+
+    time: float
+    since: float
+    devices: list[TimelineDevice]
+    trials: list[TimelineTrial]
+    cut: bool
+
+
+class HeatmapStudy(Answered):
+    """A row: `columns` are places in `models`, and what follows runs along them.
+
+    `mean`, `sigma` and `rate` are None where nothing is believed: of studies that are not served,
+    and `rate` once a model was tried. They are rounded to six digits.
+    """
+
+    study: str
+    name: str
+    tenant: str
+    state: StudyState
+    columns: list[int]
+    states: list[CandidateState]
+    observed: list[float | None]
+    mean: list[float | None]
+    sigma: list[float | None]
+    rate: list[float | None]
+
+
+class Heatmap(Answered):
+    """Some studies by the models that they list; `next` is what to pass as `after` for more."""
+
+    models: list[str]
+    items: list[HeatmapStudy]
+    next: str | None = None
 
 
 class CostCalibration(Answered):

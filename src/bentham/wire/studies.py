@@ -166,11 +166,28 @@ class Improvement(Answered):
     best: float
 
 
+class Next(Answered):
+    """What would be run for a study first, and why; without a `model`, why there is none.
+
+    `expected_improvement` is the study's own, unweighted; `rate` is it per unit of `cost`, and
+    `value` what the policy ranks by.
+    """
+
+    study: str
+    model: str | None
+    expected_improvement: float | None
+    cost: float | None
+    rate: float | None
+    value: float | None
+    reason: str
+
+
 class Candidate(Answered):
     """One model of a study: what is known and believed of it.
 
     `expected_improvement` is the study's own, unweighted; `rate` is it per unit of `cost`. Both
-    are None once the model was tried, and while the study is not open.
+    are None once the model was tried, and while the study is not open. `trial` is the latest of
+    the model, `duration` how long it really took, where that showed a score or failed for good.
     """
 
     model: str
@@ -181,5 +198,7 @@ class Candidate(Answered):
     cost: float | None
     expected_improvement: float | None
     rate: float | None
+    duration: float | None = None
+    trial: str = ""
     algorithm: str = ""
     configuration: dict[str, Setting] = {}
