@@ -13,14 +13,26 @@ from starlette.responses import Response
 
 from bentham import __version__
 from bentham.errors import BenthamError
-from bentham.http import routes_admin, routes_datasets, routes_devices, routes_studies, stream
+from bentham.http import (
+    pages,
+    routes_admin,
+    routes_datasets,
+    routes_devices,
+    routes_overview,
+    routes_session,
+    routes_studies,
+    routes_whatif,
+    stream,
+)
 from bentham.http.answers import answered, problem, refused
 from bentham.http.context import Context, context_of, look, request_id
 from bentham.http.documents import describe
 from bentham.http.gate import Bounds, Gate
 from bentham.http.metrics import Metrics
+from bentham.http.sessions import Sessions
 from bentham.service.engine import Engine
 from bentham.service.refusals import Refusal
+from bentham.service.whatifs import Forecaster
 from bentham.storage import Files
 from bentham.training.catalog import Catalog
 from bentham.wire.base import complaints
@@ -30,9 +42,19 @@ SETTLE_SECONDS = 0.5
 
 
 def create_app(
-    engine: Engine, metrics: Metrics, files: Files, catalog: Catalog, bounds: Bounds | None = None
+    engine: Engine,
+    metrics: Metrics,
+    files: Files,
+    catalog: Catalog,
+    bounds: Bounds | None = None,
+    secure_cookies: bool = False,
+    forecaster: Forecaster | None = None,
 ) -> FastAPI:
-    """An app around an engine, which lives as long as the app does."""
+    """An app around an engine, which lives as long as the app does.
+
+    `forecaster` answers what-ifs; without one they are refused.
+    """
+    sessions = Sessions(engine.clock, secure_cookies)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -40,8 +62,10 @@ def create_app(
         settling = asyncio.create_task(_settle(app.state.context))
         yield
         settling.cancel()
+        await app.state.context.whatifs.close()
         await engine.stop()
         files.close()
+        app.state.context.replays.close()
 
     app = FastAPI(
         title="Bentham",
@@ -53,9 +77,14 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
-    app.state.context = Context(engine, metrics, files, catalog)
-    for module in (routes_devices, routes_studies, routes_datasets, routes_admin, stream):
+    app.state.context = Context(engine, metrics, files, catalog, sessions, forecaster)
+    routes = (
+        routes_devices, routes_studies, routes_overview, routes_datasets, routes_admin,
+        routes_session, routes_whatif, stream,
+    )  # fmt: skip
+    for module in routes:
         app.include_router(module.router)
+    pages.add_to(app)
     app.add_api_route("/healthz", healthz, include_in_schema=False)
     app.add_api_route("/readyz", readyz, include_in_schema=False)
     app.add_api_route("/metrics", show_metrics, include_in_schema=False)
@@ -63,7 +92,9 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
-    app.add_middleware(Gate, bounds=bounds or Bounds(), metrics=metrics, engine=engine)
+    app.add_middleware(
+        Gate, bounds=bounds or Bounds(), metrics=metrics, engine=engine, sessions=sessions
+    )
     describe(app)
     return app
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from bentham.http.answers import answered
 from bentham.http.metrics import Metrics
+from bentham.http.sessions import Session, Sessions
 from bentham.service.commands import Command
 from bentham.service.desk import Desk, scoped_key
 from bentham.service.engine import Engine
@@ -18,9 +19,11 @@ from bentham.service.intake import Intake
 from bentham.service.leases import Leases
 from bentham.service.pool import Pool
 from bentham.service.refusals import Invalid, Unauthenticated
+from bentham.service.replays import Replays
 from bentham.service.scope import Caller
 from bentham.service.tokens import NO_TOKEN
 from bentham.service.views import View
+from bentham.service.whatifs import Forecaster, WhatIfs
 from bentham.storage import Files
 from bentham.training.catalog import Catalog
 
@@ -31,13 +34,24 @@ _KEY = re.compile(r"[\x20-\x7e]{1,200}")
 class Context:
     """What all handlers share; it lives in `app.state`."""
 
-    def __init__(self, engine: Engine, metrics: Metrics, files: Files, catalog: Catalog):
+    def __init__(
+        self,
+        engine: Engine,
+        metrics: Metrics,
+        files: Files,
+        catalog: Catalog,
+        sessions: Sessions,
+        forecaster: Forecaster | None = None,
+    ):
         self.engine = engine
+        self.sessions = sessions
         self.metrics = metrics
         self.desk = Desk(engine)
         self.intake = Intake(files)
         self.catalog = catalog
         self.estimates = Estimates()
+        self.replays = Replays()
+        self.whatifs = WhatIfs(forecaster, engine.clock.time)
         self.listeners: Counter[str] = Counter()  # open streams, by token
 
     @property
@@ -53,11 +67,20 @@ def context_of(request: Request) -> Context:
 
 
 def token_of(request: Request) -> str:
-    """The bearer token of a request."""
+    """The token of a request: that of its `Authorization`, else that of its session."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    session = session_of(request)
+    if session is None:
         raise Unauthenticated(NO_TOKEN)
-    return token.strip()
+    return session.token
+
+
+def session_of(request: Request) -> Session | None:
+    """The session of a request that came by cookie alone; the gate has found and checked it."""
+    session: Session | None = request.scope.get("state", {}).get("session")
+    return session
 
 
 def request_id(request: Request) -> str:

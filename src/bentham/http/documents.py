@@ -1,14 +1,16 @@
 """What the OpenAPI document says beyond what the handlers say themselves."""
 
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Query
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from bentham import __version__, wire
+from bentham.http.sessions import ADDRESS, COOKIE
 
 Item = TypeVar("Item")
+After = Annotated[str | None, Query(max_length=100, description="The `next` of the page before.")]
 
 
 class Page(BaseModel, Generic[Item]):
@@ -38,8 +40,10 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 DESCRIPTION = """Shares a pool of devices among many model-selection studies.
 
-Send `Authorization: Bearer TOKEN`. A POST may carry an `Idempotency-Key`: a repeat with the same
-key gets the same answer and changes nothing. Times are seconds since 1970 (UTC)."""
+Send `Authorization: Bearer TOKEN`. A browser signs in at /v1/session and sends its cookie instead,
+with the header `X-CSRF-Token` on everything but GET and HEAD. A POST may carry an
+`Idempotency-Key`: a repeat with the same key gets the same answer and changes nothing. Times are
+seconds since 1970 (UTC)."""
 
 
 def describe(app: FastAPI) -> None:
@@ -52,12 +56,17 @@ def describe(app: FastAPI) -> None:
             )
             components = document.setdefault("components", {})
             components.setdefault("schemas", {})["Problem"] = wire.Problem.model_json_schema()
-            components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            components["securitySchemes"] = {
+                "token": {"type": "http", "scheme": "bearer"},
+                "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+            }
             for path, operations in document["paths"].items():
                 for method, operation in operations.items():
+                    signing_in = path == ADDRESS and method == "post"
                     if path.startswith("/v1"):
-                        operation["security"] = [{"token": []}]
-                    if method == "post":
+                        either: list[dict[str, list[str]]] = [{"token": []}, {"session": []}]
+                        operation["security"] = [] if signing_in else either
+                    if method == "post" and not signing_in:
                         operation.setdefault("parameters", []).append(_KEY)
             app.openapi_schema = document
         return app.openapi_schema

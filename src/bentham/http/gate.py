@@ -16,8 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bentham.http.answers import problem, refused
 from bentham.http.metrics import Metrics
+from bentham.http.sessions import ADDRESS, SAFE, Session, Sessions, check_change
 from bentham.service.engine import Engine
-from bentham.service.refusals import Unauthenticated
+from bentham.service.refusals import Refusal, Unauthenticated
 from bentham.service.scope import Caller
 from bentham.service.tokens import NO_TOKEN, UNKNOWN, caller_of
 
@@ -26,6 +27,14 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # What devices say all the time is only logged when it goes wrong.
 _BUSY = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
 REMEMBERED = 10_000
+# What an answer says unless it says otherwise itself. What is opened in a tab of its own, such as
+# the log of a trial or a script, must not act as a page.
+_USUAL = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +55,11 @@ class Bounds:
 class Gate:
     """Middleware around the whole app."""
 
-    def __init__(self, app: ASGIApp, bounds: Bounds, metrics: Metrics, engine: Engine):
+    def __init__(
+        self, app: ASGIApp, bounds: Bounds, metrics: Metrics, engine: Engine, sessions: Sessions
+    ):
         self._app, self._bounds, self._metrics = app, bounds, metrics
-        self._engine = engine
+        self._engine, self._sessions = engine, sessions
         self._rates = Rates(bounds.requests_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,12 +78,10 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    (b"x-request-id", name.encode()),
-                    (b"x-content-type-options", b"nosniff"),
-                    (b"cache-control", b"no-store"),
-                ]
+                own = list(message.get("headers", ()))
+                said = {header for header, _ in own}
+                own += [usual for usual in _USUAL if usual[0] not in said]
+                message["headers"] = [*own, (b"x-request-id", name.encode())]
             await send(message)
 
         refusal = self._refusal(scope, headers, name)
@@ -88,7 +97,13 @@ class Gate:
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes], name: str) -> Response | None:
         """Why it is sent away before anything of its body is read."""
-        known = self._caller(headers)
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        session: Session | None = None
+        if scheme.lower() == b"bearer":
+            known = self._caller(token.decode("latin-1").strip())
+        else:
+            session, known = self._signed_in(headers.get(b"cookie", b""))
+            scope["state"]["session"] = session
         client = scope.get("client") or ("", 0)
         # Only who has shown the secret is counted by the token: nobody can use up another's rate.
         if not self._rates.admit(known.token if known else client[0]):
@@ -102,20 +117,37 @@ class Gate:
         named = sum(header == b"authorization" for header, _ in scope["headers"])
         if named > 1:
             return problem(400, "Bad request", "send one Authorization header, not several", name)
-        if known is None and _is_guarded(scope["path"]) and (self._engine.ready or not named):
-            return refused(Unauthenticated(UNKNOWN if named else NO_TOKEN), name)
+        shown = named or session
+        if known is None and _is_guarded(scope) and (self._engine.ready or not shown):
+            trouble = self._sessions.trouble(headers.get(b"cookie", b""))
+            text = UNKNOWN if named else trouble or NO_TOKEN
+            # Who never signed in may ask who they are: it is how a page begins.
+            if text != NO_TOKEN or scope["path"] != ADDRESS or scope["method"] not in SAFE:
+                return refused(Unauthenticated(text), name)
+        if session or scope["path"] == ADDRESS:
+            try:
+                check_change(scope["method"], scope["path"], headers, session)
+            except Refusal as refusal:
+                return refused(refusal, name)
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:20]) > self._most(scope):
             return self._too_large(scope, name)
         return None
 
-    def _caller(self, headers: dict[bytes, bytes]) -> Caller | None:
-        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
-        if scheme.lower() != b"bearer" or not self._engine.ready:
+    def _signed_in(self, cookies: bytes) -> tuple[Session | None, Caller | None]:
+        session = self._sessions.find(cookies) if cookies else None
+        known = None if session is None else self._caller(session.token)
+        if session and known is None and self._engine.ready:  # never better than its token
+            self._sessions.end(session)
+            session = None
+        return session, known
+
+    def _caller(self, token: str) -> Caller | None:
+        if not self._engine.ready:
             return None
         ledger = self._engine.ledger
         try:
-            return caller_of(ledger.pool, token.decode("latin-1").strip(), ledger.now())
+            return caller_of(ledger.pool, token, ledger.now())
         except Unauthenticated:
             return None
 
@@ -149,7 +181,8 @@ class Gate:
             if whole:  # the wait for a client that hangs up may be as long as it likes
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
+                async with asyncio.timeout(until - time.monotonic()):
+                    message = await receive()
             except TimeoutError:
                 slow = problem(
                     408, "Too slow", "the body did not arrive in time; send it again", name,
@@ -181,7 +214,10 @@ class Gate:
         )
 
 
-def _is_guarded(path: str) -> bool:
+def _is_guarded(scope: Scope) -> bool:
+    path: str = scope["path"]
+    if path == ADDRESS and scope["method"] == "POST":  # a token is what it brings
+        return False
     return path == "/metrics" or (path.startswith("/v1/") and path != "/v1/openapi.json")
 
 

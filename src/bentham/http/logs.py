@@ -35,9 +35,10 @@ def configure_logs(level: str = "info") -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     renderer: Any = (
-        structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if terminal
+        else structlog.processors.JSONRenderer()
     )
-    tail: list[Any] = [] if terminal else [structlog.processors.format_exc_info]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
@@ -50,7 +51,9 @@ def configure_logs(level: str = "info") -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *tail,
+                # Before secrets are looked for, and as a plain traceback: a terminal's own would
+                # show the variables, and among them tokens and cookies.
+                structlog.processors.format_exc_info,
                 without_secrets,
                 renderer,
             ],

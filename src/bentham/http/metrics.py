@@ -1,12 +1,17 @@
 """What Prometheus is told. Each app has a registry of its own, so that none counts for another."""
 
+from collections import deque
+
+import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bentham.service.engine import Engine
 from bentham.service.estimates import Estimates
+from bentham.service.views import View
 
 _DECISION = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _COMMIT = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+LATEST_DECISIONS = 1000
 _REQUEST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 
 
@@ -19,6 +24,7 @@ class Metrics:
             "bentham_decision_seconds", "Time to decide what to run.",
             buckets=_DECISION, registry=registry,
         )  # fmt: skip
+        self._latest: deque[float] = deque(maxlen=LATEST_DECISIONS)
         self._commits = Histogram(
             "bentham_commit_seconds", "Time to commit a batch of events.",
             buckets=_COMMIT, registry=registry,
@@ -49,6 +55,7 @@ class Metrics:
     def decided(self, seconds: float) -> None:
         """A decision was made."""
         self._decisions.observe(seconds)
+        self._latest.append(seconds)
 
     def committed(self, events: int, seconds: float) -> None:
         """Events were committed."""
@@ -58,6 +65,13 @@ class Metrics:
     def trial_ended(self, kind: str) -> None:
         """A trial ended."""
         self._ended.labels(kind.removeprefix("trial-")).inc()
+
+    def latency(self) -> View | None:
+        """How long the latest decisions took; None before the first since the start."""
+        if not self._latest:
+            return None
+        median, p99 = np.percentile(self._latest, (50.0, 99.0)).tolist()
+        return {"decisions": len(self._latest), "median": median, "p99": p99}
 
     # -- HTTP
 

@@ -9,14 +9,13 @@ from starlette.responses import Response
 from bentham import wire
 from bentham.http.answers import answered
 from bentham.http.context import change, context_of, look
-from bentham.http.documents import PROBLEMS, Page
+from bentham.http.documents import PROBLEMS, After, Page
 from bentham.service import commands_studies
-from bentham.service.calibration import costs_view
 from bentham.service.commands import Command
 from bentham.service.events import TrialLeased, decode
 from bentham.service.exports import study_script
 from bentham.service.intake import log_key
-from bentham.service.overview import overview_view
+from bentham.service.next import next_view
 from bentham.service.pool import Pool
 from bentham.service.refusals import Missing
 from bentham.service.scope import Caller, Scope, page
@@ -33,7 +32,6 @@ from bentham.wire.studies import StudyState
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
-After = Annotated[str | None, Query(max_length=100, description="The `next` of the page before.")]
 OWNERS = ("admin", "tenant")
 RUNNERS = ("admin", "tenant", "device")
 
@@ -77,6 +75,16 @@ async def list_candidates(request: Request, study: str) -> Response:
         return candidate_views(pool, Scope(pool, caller).study(study))
 
     return answered({"items": await look(request, at, *OWNERS), "next": None})
+
+
+@router.get("/studies/{study}/next", response_model=wire.Next, tags=["studies"])
+async def show_next(request: Request, study: str) -> Response:
+    """What would be run for a study first, and why."""
+
+    def at(pool: Pool, caller: Caller, now: float) -> View:
+        return next_view(pool, Scope(pool, caller).study(study), now)
+
+    return answered(await look(request, at, *OWNERS))
 
 
 @router.get("/studies/{study}/record", response_model=Page[wire.Improvement], tags=["studies"])
@@ -211,24 +219,3 @@ async def _decision(request: Request, sequence: int) -> View:
         return decision_view(pool, Scope(pool, caller), record.time, event)
 
     return await look(request, at, *OWNERS)
-
-
-@router.get("/costs", response_model=wire.Costs, tags=["overview"])
-async def show_costs(request: Request) -> Response:
-    """How well costs were predicted; a tenant sees its own trials."""
-
-    def at(pool: Pool, caller: Caller, now: float) -> View:  # noqa: ARG001
-        return costs_view(pool, Scope(pool, caller))
-
-    return answered(await look(request, at, *OWNERS))
-
-
-@router.get("/overview", response_model=wire.Overview, tags=["overview"])
-async def show_overview(request: Request) -> Response:
-    """Regret estimate, device time by tenant, queue and throughput; a tenant sees its own part."""
-    estimates = context_of(request).estimates
-
-    def at(pool: Pool, caller: Caller, now: float) -> View:
-        return overview_view(pool, Scope(pool, caller), estimates, now)
-
-    return answered(await look(request, at, *OWNERS))

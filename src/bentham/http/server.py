@@ -7,14 +7,11 @@ from types import FrameType
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 
-from bentham.http.app import create_app
 from bentham.http.gate import Bounds
-from bentham.http.metrics import Metrics
 from bentham.http.protocol import protocol_within
 from bentham.service.engine import Engine
-from bentham.storage import Files
-from bentham.training.catalog import Catalog
 
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
@@ -36,8 +33,8 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         for server in self.servers:
             for each in server.sockets:
-                host, port = each.getsockname()[:2]
-                logger.info("listening", address=f"http://{host}:{port}")
+                address, dashboard = addresses(*each.getsockname()[:2])
+                logger.info("listening", address=address, dashboard=dashboard)
 
     async def _serve(self, sockets: list[socket.socket] | None = None) -> None:
         await super()._serve(sockets)
@@ -51,18 +48,17 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def serve(
-    engine: Engine,
-    metrics: Metrics,
-    files: Files,
-    catalog: Catalog,
-    listener: socket.socket,
-    bounds: Bounds | None = None,
-) -> int:
-    """Serve until a signal; returns the exit code."""
-    bounds = bounds or Bounds()
+def addresses(host: str, port: int) -> tuple[str, str]:
+    """Where a socket listens, and where a browser on this machine finds the dashboard."""
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    written, reached = (f"[{each}]" if ":" in each else each for each in (host, here))
+    return f"http://{written}:{port}", f"http://{reached}:{port}/"
+
+
+def server_of(engine: Engine, app: FastAPI, bounds: Bounds) -> Server:
+    """A server that is yet to run."""
     config = uvicorn.Config(
-        create_app(engine, metrics, files, catalog, bounds),
+        app,
         http=protocol_within(bounds),
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
@@ -74,12 +70,18 @@ def serve(
         timeout_graceful_shutdown=GRACE_SECONDS,
         limit_concurrency=MOST_CONNECTIONS,
     )
+    server = Server(config, engine)
+    engine.fail = lambda: setattr(server, "should_exit", True)
+    return server
+
+
+def serve(engine: Engine, app: FastAPI, listener: socket.socket, bounds: Bounds) -> int:
+    """Serve until a signal; returns the exit code."""
+    server = server_of(engine, app, bounds)
     # What is loaded by now stays: nobody should wait while it is searched for garbage.
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
-    server = Server(config, engine)
-    engine.fail = lambda: setattr(server, "should_exit", True)
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from bentham.http.answers import encoded
-from bentham.http.context import Context, context_of, look, token_of
+from bentham.http.context import Context, context_of, look, session_of, token_of
 from bentham.http.documents import PROBLEMS
+from bentham.http.sessions import Session
 from bentham.service.answers import answer
-from bentham.service.feeds import Happening, Subscription
+from bentham.service.feeds import Happening
 from bentham.service.ledger import Ledger
 from bentham.service.refusals import Invalid, Refusal, TooMany
 from bentham.service.scope import Caller
@@ -33,10 +34,10 @@ async def stream_events(request: Request) -> Response:
     """What happens, as it happens: everything for an admin, a tenant's own for a tenant.
 
     `Last-Event-ID` goes on from there. An event `reset` means that some were missed: read anew.
+    A stream that was opened by cookie keeps its session in use, and ends with it.
     """
     token = token_of(request)
     caller = await look(request, lambda _, caller, __: caller, "admin", "tenant")
-    tenant = caller.tenant
     context = context_of(request)
     text = request.headers.get("last-event-id")
     if text is not None and not (text.isascii() and text.isdigit() and len(text) < 19):
@@ -48,47 +49,61 @@ async def stream_events(request: Request) -> Response:
         )
     if context.listeners.total() >= MOST_LISTENERS:
         raise TooMany("as many streams are open as are possible; try later", (), 10.0)
-    subscription, missed = context.engine.feeds.subscribe(tenant, last)
     return StreamingResponse(
-        _lines(context, token, caller, subscription, missed), media_type="text/event-stream"
+        _lines(context, token, session_of(request), caller, last),
+        headers={"X-Accel-Buffering": "no"},  # else some proxies hand it on in large pieces
+        media_type="text/event-stream",
     )
 
 
 async def _lines(
     context: Context,
     token: str,
+    session: Session | None,
     caller: Caller,
-    subscription: Subscription,
-    missed: list[Happening] | None,
+    last: int | None,
 ) -> AsyncIterator[bytes]:
+    # Not before this is read from: of who hangs up by then, nothing would ever be let go.
+    subscription, missed = context.engine.feeds.subscribe(caller.tenant, last)
     context.listeners[caller.token] += 1
+    if session is not None:
+        session.streams.add(subscription)
     try:
         yield b": hello\n\n" if missed is not None else b"event: reset\ndata: {}\n\n"
         for each in missed or ():
+            if not _good(context, token, session):  # however slowly it takes what was missed
+                return
             yield await _line(context, each)
         while not subscription.cut:
-            if not _good(context, token):  # revoked or expired since: it hears nothing more
+            if not _good(context, token, session):  # revoked or expired: it hears nothing more
                 break
             try:
-                happening = await asyncio.wait_for(subscription.queue.get(), ALIVE_SECONDS)
+                async with asyncio.timeout(ALIVE_SECONDS):
+                    happening = await subscription.queue.get()
             except TimeoutError:
                 yield b": alive\n\n"
                 continue
-            if happening is None or not _good(context, token):
+            if happening is None or not _good(context, token, session):
                 break
             yield await _line(context, happening)
     except Refusal:  # the server stops or has lost its storage; the listener comes back
         pass
     finally:
         context.listeners[caller.token] -= 1
+        if session is not None:
+            session.streams.discard(subscription)
         context.engine.feeds.unsubscribe(caller.tenant, subscription)
 
 
-def _good(context: Context, token: str) -> bool:
+def _good(context: Context, token: str, session: Session | None) -> bool:
+    if session is not None and not context.sessions.use(session):
+        return False
     ledger = context.engine.ledger
     try:
         caller_of(ledger.pool, token, ledger.now())
     except Refusal:
+        if session is not None:
+            context.sessions.end(session)
         return False
     return True
 

@@ -1,0 +1,22 @@
+// Bars to compare a few things by, each with its name and its figure.
+
+import { fill, h } from "/assets/dom.js";
+
+// set([{ name, value, text, style }], sentence): `value` from 0; style: main, faint or second.
+export function bars() {
+  const node = h("div.bars", { role: "img" });
+  return {
+    node,
+    set(rows, sentence) {
+      const most = Math.max(0, ...rows.map((row) => row.value));
+      node.setAttribute("aria-label", sentence);
+      fill(node, rows.map((row) => {
+        const share = most > 0 ? Math.max(0, row.value) / most : 0;
+        return h("div.bar", {},
+          h("span.name", { title: row.name }, row.name),
+          h("span.track", {}, h(`span.${row.style ?? "main"}`, { style: { width: `${100 * share}%` } })),
+          h("span.figure", {}, row.text));
+      }));
+    },
+  };
+}

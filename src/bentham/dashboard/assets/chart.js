@@ -1,0 +1,218 @@
+// Lines over time, or over anything: steps, bands, a faint line to compare with.
+// Drawn as SVG, so that colours are the style sheet's and it is sharp at any size.
+
+import { fill, h, s } from "/assets/dom.js";
+
+const MARGIN = { top: 10, right: 14, bottom: 26, left: 54 };
+
+// Round numbers between two ends, about so many.
+export function ticks(low, high, about) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / about;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  const found = [];
+  for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) {
+    found.push(Math.abs(at) < step * 1e-9 ? 0 : at);
+  }
+  return found;
+}
+
+// The value that a share of them stays below.
+export function quantile(values, share) {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.floor(share * (sorted.length - 1))];
+}
+
+// Round times: steps that clocks know.
+export function timeTicks(low, high, about) {
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+    86400, 172800, 604800];
+  const step = steps.find((each) => (high - low) / each <= about) ?? 2592000;
+  const shift = new Date(1000 * low).getTimezoneOffset() * 60;
+  const found = [];
+  for (let at = Math.ceil((low - shift) / step) * step + shift; at <= high; at += step) found.push(at);
+  return found;
+}
+
+// A chart. `x` and `y`: { format, label, ticks, log }. Then set({ lines, bands, marks, ends }):
+//   lines  [{ name, style, x: [], y: [], steps }]      style: main, faint, second
+//   bands  [{ style, x: [], low: [], high: [], steps }]
+//   marks  [{ style, x: [], y: [] , title: [] }]
+//   guides [{ x or y, name }]                          a value to look at, across the whole
+//   ends   { x: [low, high], y: [low, high] }          where the axes are to reach at least
+export function chart({ height = 260, x, y, label }) {
+  const drawing = s("svg", { role: "img", "aria-label": label, height });
+  const tip = h("div.tip", { hidden: true });
+  const legend = h("ul.legend");
+  const node = h("div.chart", {}, legend, h("div.canvas", {}, drawing, tip));
+  let given = null;
+  let width = 0;
+  let scales = null;
+
+  function draw() {
+    if (given === null || width === 0) return;
+    const inner = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
+    const at = (way) => given.guides.map((guide) => guide[way]).filter((each) => each !== undefined);
+    const xs = extent([...[...given.lines, ...given.bands, ...given.marks].map((each) => each.x), at("x")],
+      given.ends?.x);
+    const ys = extent(
+      [...given.lines.map((each) => each.y), ...given.marks.map((each) => each.y),
+        ...given.bands.flatMap((each) => [each.low, each.high]), at("y")],
+      given.ends?.y,
+    );
+    scales = { x: scale(xs, MARGIN.left, inner.width, x.log), y: scale(ys, MARGIN.top + inner.height, -inner.height, y.log) };
+    drawing.setAttribute("width", width);
+    drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    fill(
+      drawing,
+      grid(scales, x, y, width, inner),
+      given.bands.map((band) => s(`path.band.${band.style}`, { d: bandPath(band, scales) })),
+      given.lines.map((line) => s(`path.line.${line.style}`, { d: linePath(line, scales) })),
+      given.guides.map((guide, place) => guideLine(guide, place, scales, width, inner)),
+      given.marks.map((marks) => s(`g.marks.${marks.style}`, {}, marks.x.map((at, place) =>
+        s("circle", { cx: scales.x(at), cy: scales.y(marks.y[place]), r: 3.5 })))),
+      s("line.cross", { y1: MARGIN.top, y2: MARGIN.top + inner.height, visibility: "hidden" }),
+    );
+    fill(legend, given.lines.filter((line) => line.name).map((line) =>
+      h(`li.${line.style}`, {}, line.name)));
+  }
+
+  function point(event) {
+    if (scales === null) return;
+    const box = drawing.getBoundingClientRect();
+    const at = scales.x.inverse(event.clientX - box.left);
+    const found = given.lines.filter((line) => line.name && line.x.length).map((line) => {
+      let place = line.x.findIndex((each) => each > at) - 1;
+      if (place === -2) place = line.x.length - 1;
+      place = Math.max(0, place);
+      if (!line.steps && place + 1 < line.x.length &&
+        Math.abs(line.x[place + 1] - at) < Math.abs(line.x[place] - at)) place += 1;
+      return [line.name, line.y[place], line.x[place], line.steps];
+    });
+    if (!found.length) return;
+    const shownAt = found[0][3] ? at : found[0][2];
+    const cross = drawing.querySelector(".cross");
+    const left = scales.x(shownAt);
+    if (left < MARGIN.left || left > width - MARGIN.right + 1) return hide();
+    cross.setAttribute("x1", left);
+    cross.setAttribute("x2", left);
+    cross.setAttribute("visibility", "visible");
+    fill(tip, h("strong", {}, x.format(shownAt)),
+      found.map(([name, value]) => h("span", {}, `${name}: ${y.format(value)}`)));
+    tip.hidden = false;
+    const side = left > width / 2;
+    tip.style.left = side ? "auto" : `${left + 10}px`;
+    tip.style.right = side ? `${width - left + 10}px` : "auto";
+  }
+
+  function hide() {
+    tip.hidden = true;
+    drawing.querySelector(".cross")?.setAttribute("visibility", "hidden");
+  }
+
+  drawing.addEventListener("pointermove", point);
+  drawing.addEventListener("pointerleave", hide);
+  new ResizeObserver(([entry]) => {
+    const now = Math.floor(entry.contentRect.width);
+    if (now === width) return;
+    width = now;
+    draw();
+  }).observe(node);
+
+  return {
+    node,
+    set(next) {
+      given = { bands: [], marks: [], guides: [], ...next };
+      draw();
+    },
+    describe: (text) => drawing.setAttribute("aria-label", text),
+  };
+}
+
+function extent(columns, ends = []) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const column of [...columns, ends.filter((end) => end !== null && end !== undefined)]) {
+    for (const value of column) {
+      if (value === null || !Number.isFinite(value)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  if (low > high) return [0, 1];
+  if (low === high) return [low - Math.abs(low || 1) * 0.05, high + Math.abs(high || 1) * 0.05];
+  return [low, high];
+}
+
+function scale([low, high], start, length, log) {
+  const way = log ? Math.log : (value) => value;
+  const back = log ? Math.exp : (value) => value;
+  const [first, last] = [way(low), way(high)];
+  const to = (value) => start + (length * (way(value) - first)) / (last - first);
+  to.inverse = (at) => back(first + ((at - start) / length) * (last - first));
+  to.ends = [low, high];
+  return to;
+}
+
+function grid(scales, x, y, width, inner) {
+  const bottom = MARGIN.top + inner.height;
+  const across = (y.ticks ?? ticks)(...scales.y.ends, Math.max(2, inner.height / 50));
+  const along = (x.ticks ?? ticks)(...scales.x.ends, Math.max(2, inner.width / 90));
+  return [
+    across.map((value) => s("line.grid", {
+      x1: MARGIN.left, x2: width - MARGIN.right, y1: scales.y(value), y2: scales.y(value) })),
+    across.map((value) => s("text.tick", {
+      x: MARGIN.left - 8, y: scales.y(value) + 4, "text-anchor": "end" }, y.tick?.(value) ?? y.format(value))),
+    along.map((value) => s("text.tick", {
+      x: scales.x(value), y: bottom + 18, "text-anchor": "middle" }, x.tick?.(value) ?? x.format(value))),
+    s("line.axis", { x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
+  ];
+}
+
+function guideLine({ x, y, name }, place, scales, width, inner) {
+  const [bottom, right] = [MARGIN.top + inner.height, width - MARGIN.right];
+  if (x === undefined) {
+    const at = scales.y(y);
+    return [s("line.guide", { x1: MARGIN.left, x2: right, y1: at, y2: at }),
+      s("text.guide", { x: right, y: at - 5, "text-anchor": "end" }, name)];
+  }
+  const at = scales.x(x);
+  const late = at > width / 2;
+  return [s("line.guide", { x1: at, x2: at, y1: MARGIN.top, y2: bottom }),
+    s("text.guide", { x: at + (late ? -5 : 5), y: bottom - 8 - 15 * place, "text-anchor": late ? "end" : "start" }, name)];
+}
+
+function linePath(line, scales) {
+  let path = "";
+  let pen = false;
+  line.x.forEach((at, place) => {
+    const value = line.y[place];
+    if (value === null || !Number.isFinite(value)) {
+      pen = false;
+      return;
+    }
+    const [left, top] = [scales.x(at).toFixed(1), scales.y(value).toFixed(1)];
+    if (!pen) path += `M${left} ${top}`;
+    else if (line.steps) path += `H${left}V${top}`;
+    else path += `L${left} ${top}`;
+    pen = true;
+  });
+  return path;
+}
+
+function bandPath(band, scales) {
+  const places = band.x.map((_, place) => place).filter((place) =>
+    Number.isFinite(band.low[place] ?? NaN) && Number.isFinite(band.high[place] ?? NaN));
+  if (places.length < 2) return "";
+  const over = places.map((place) => [scales.x(band.x[place]), scales.y(band.high[place])]);
+  const under = places.map((place) => [scales.x(band.x[place]), scales.y(band.low[place])]);
+  const corner = (points) => {
+    if (!band.steps) return points;
+    // A step holds until the next begins.
+    return points.flatMap(([left, top], place) =>
+      place === 0 ? [[left, top]] : [[left, points[place - 1][1]], [left, top]]);
+  };
+  const points = [...corner(over), ...corner(under).reverse()];
+  return `M${points.map(([left, top]) => `${left.toFixed(1)} ${top.toFixed(1)}`).join("L")}Z`;
+}

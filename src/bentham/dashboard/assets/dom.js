@@ -1,0 +1,88 @@
+// Elements, made by hand. Whatever anybody named is set as text, never as markup: the policy that
+// the page is served with (trusted types) forbids the browser to parse any.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// h("a.link", { href: "#/" }, "text", child): tag and classes, properties, children.
+export function h(kind, properties, ...children) {
+  const [tag, ...classes] = kind.split(".");
+  const node = document.createElement(tag);
+  if (classes.length) node.className = classes.join(" ");
+  return furnish(node, properties, children);
+}
+
+// The same for the elements of a drawing.
+export function s(kind, properties, ...children) {
+  const [tag, ...classes] = kind.split(".");
+  const node = document.createElementNS(SVG, tag);
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  return furnish(node, properties, children);
+}
+
+function furnish(node, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "style") Object.assign(node.style, value);
+    else if (name === "value") node.value = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...whole(children));
+  return node;
+}
+
+function whole(children) {
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : String(child)));
+}
+
+// Put these in place of what was there.
+export function fill(node, ...children) {
+  node.replaceChildren(...whole(children));
+  return node;
+}
+
+let numbered = 0;
+
+// An id that nothing else on the page has.
+export function unique(stem) {
+  numbered += 1;
+  return `${stem}-${numbered}`;
+}
+
+export function link(to, ...children) {
+  return h("a", { href: to }, ...children);
+}
+
+// The address of a page, its parts escaped.
+export function address(...parts) {
+  return `#/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+// Copy a text, and say so on the button for a moment.
+export function copyButton(text, label = "Copy") {
+  const button = h("button.small", { type: "button", "aria-live": "polite" }, label);
+  button.addEventListener("click", async () => {
+    let told = "Copied";
+    try {
+      await navigator.clipboard.writeText(text());
+    } catch {
+      told = copyBySelection(text()) ? "Copied" : "Copy it by hand";
+    }
+    button.textContent = told;
+    setTimeout(() => (button.textContent = label), 1500);
+  });
+  return button;
+}
+
+// Where the page is not served over TLS, browsers keep the clipboard to themselves.
+function copyBySelection(text) {
+  const area = h("textarea.unseen", { value: text, "aria-hidden": "true" });
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}

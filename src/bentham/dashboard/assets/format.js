@@ -1,0 +1,88 @@
+// Numbers and times as people read them.
+
+const NONE = "–";
+
+export function known(value) {
+  return value !== null && value !== undefined && Number.isFinite(value);
+}
+
+// Three significant digits or so; scores are near one another, so they get four decimals.
+export function score(value) {
+  if (!known(value)) return NONE;
+  return Math.abs(value) >= 1000 ? value.toExponential(3) : value.toFixed(4);
+}
+
+export function number(value, digits = 3) {
+  if (!known(value)) return NONE;
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1);
+  if (size >= 1000) return Math.round(value).toLocaleString("en");
+  return String(Number(value.toPrecision(digits)));
+}
+
+export function whole(value) {
+  return known(value) ? Math.round(value).toLocaleString("en") : NONE;
+}
+
+export function percent(value, decimals = 0) {
+  if (!known(value)) return NONE;
+  // What is nearly all is not all.
+  const digits = decimals === 0 && value > 0.99 && value < 1 ? 1 : decimals;
+  const shown = Math.min(100 * value, value < 1 ? 99.9 : 100);
+  return `${(digits ? shown : Math.min(shown, value < 1 ? 99 : 100)).toFixed(digits)} %`;
+}
+
+export function duration(seconds) {
+  if (!known(seconds)) return NONE;
+  if (seconds < 0) return `-${duration(-seconds)}`;
+  if (seconds === 0) return "0 s";
+  if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;
+  if (seconds < 1) return `${Number((seconds * 1e3).toPrecision(2))} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 59.5) return `${Math.round(seconds)} s`;
+  if (seconds < 599.5) return pair(Math.round(seconds), 60, "min", "s");
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 48 * 60) return pair(minutes, 60, "h", "min");
+  return pair(Math.round(minutes / 60), 24, "d", "h");
+}
+
+function pair(count, base, large, small) {
+  const rest = count % base;
+  return `${Math.floor(count / base)} ${large}${rest ? ` ${rest} ${small}` : ""}`;
+}
+
+// A time of day; with the date where it is not today's.
+export function clock(seconds, withSeconds = true) {
+  if (!known(seconds)) return NONE;
+  const time = new Date(1000 * seconds);
+  const hours = { hour: "2-digit", minute: "2-digit", hour12: false };
+  if (withSeconds) hours.second = "2-digit";
+  const today = time.toDateString() === new Date().toDateString();
+  const day = { month: "short", day: "numeric" };
+  return time.toLocaleString("en-GB", today ? hours : { ...day, ...hours });
+}
+
+export function bytes(count) {
+  if (!known(count)) return NONE;
+  const units = ["B", "KB", "MB", "GB"];
+  let place = 0;
+  let size = count;
+  while (size >= 1000 && place < units.length - 1) {
+    size /= 1000;
+    place += 1;
+  }
+  return `${Number(size.toPrecision(3))} ${units[place]}`;
+}
+
+export function plural(count, one, many = `${one}s`) {
+  return `${whole(count)} ${count === 1 ? one : many}`;
+}
+
+// A configuration as one line.
+export function settings(configuration) {
+  return Object.entries(configuration ?? {})
+    .map(([name, value]) => `${name}=${typeof value === "number" ? number(value, 4) : value}`)
+    .join(", ");
+}

@@ -1,0 +1,248 @@
+// A heatmap to scroll, zoom and walk through. It is one canvas that stays where it is while its
+// container scrolls; what is drawn on it follows. To a screen reader it is a grid of which the cell
+// at the mark is there, with its words.
+
+import { fill, h, unique } from "/assets/dom.js";
+import { NAMED, paint, palette } from "/assets/heat_paint.js";
+
+const WIDTHS = [2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 36, 48, 60];
+const HIGHEST = 28; // no cell is higher; it may be wider, and then says its value
+const READABLE = 12;
+
+function hint() {
+  return h("span", { role: "gridcell" }, "The arrow keys walk from cell to cell.");
+}
+
+// `words(row, slot)` says a cell; `open(row)` opens a study; `mark(cell)` hears where the mark is.
+export function heat(rows, { label, words, open, mark, signal }) {
+  const canvas = h("canvas", { "aria-hidden": "true" });
+  const room = h("div.room", { role: "presentation" }, canvas);
+  const spoken = h("div.unseen", { role: "row" }, hint());
+  const grid = h("div.heat", { tabindex: "0", role: "grid", "aria-label": label }, spoken, room);
+  const tip = h("div.tip", { hidden: true });
+  const node = h("div.heat-frame", {}, grid, tip);
+  const pen = canvas.getContext("2d", { alpha: false });
+  const view = { width: 0, height: 0, left: 0, top: 0, x: 0, y: 0, wide: 0, high: 0 };
+  const look = { kind: "observed", log: false, ends: null, show: String, colours: null, active: null, hover: null };
+  let planned = 0;
+  let sized = false; // whether somebody chose the size of cells
+
+  function plan() {
+    if (!planned) planned = requestAnimationFrame(draw);
+  }
+
+  function draw() {
+    planned = 0;
+    if (signal.aborted || !view.width) return;
+    look.colours ??= palette();
+    view.x = grid.scrollLeft;
+    view.y = grid.scrollTop;
+    const ratio = window.devicePixelRatio || 1;
+    const [wide, high] = [Math.round(view.width * ratio), Math.round(view.height * ratio)];
+    if (canvas.width !== wide || canvas.height !== high) {
+      canvas.width = wide;
+      canvas.height = high;
+      canvas.style.width = `${view.width}px`;
+      canvas.style.height = `${view.height}px`;
+    }
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paint(pen, rows, view, look);
+  }
+
+  // Room for all cells, and where they begin.
+  function lay() {
+    const width = node.clientWidth;
+    if (!width) return;
+    const narrow = width < 600;
+    view.left = narrow ? 92 : 190;
+    if (!sized) view.wide = fitting(width);
+    view.high = Math.min(view.wide, HIGHEST);
+    view.top = view.wide >= NAMED ? (narrow ? 84 : 104) : 26;
+    const most = Math.max(240, Math.round(window.innerHeight * (narrow ? 0.62 : 0.68)));
+    const all = view.top + rows.shown.length * view.high + 16;
+    // A scroll bar takes room of its own where it is not drawn over the content.
+    grid.style.height = `${Math.min(most, all)}px`;
+    // What fits needs no place to scroll to.
+    room.style.width = `${view.left + rows.columns.length * view.wide + 2}px`;
+    room.style.height = `${Math.max(0, all - 16 + 2)}px`;
+    view.width = grid.clientWidth;
+    view.height = grid.clientHeight;
+    plan();
+  }
+
+  function fitting(width, smallest = READABLE) {
+    const each = Math.floor((width - view.left - 18) / Math.max(1, rows.columns.length));
+    return Math.max(smallest, Math.min(WIDTHS.at(-1), each));
+  }
+
+  function resize(next) {
+    // What is in the middle stays there.
+    const middle = [(view.x + (view.width - view.left) / 2) / view.wide,
+      (view.y + (view.height - view.top) / 2) / view.high];
+    sized = true;
+    view.wide = next;
+    lay();
+    grid.scrollLeft = middle[0] * view.wide - (view.width - view.left) / 2;
+    grid.scrollTop = middle[1] * view.high - (view.height - view.top) / 2;
+  }
+
+  // -- by pointer
+
+  function under(event) {
+    const box = grid.getBoundingClientRect();
+    const [left, top] = [event.clientX - box.left, event.clientY - box.top];
+    if (top < view.top || left >= view.width || top >= view.height) return null;
+    const row = Math.floor((top - view.top + view.y) / view.high);
+    if (row >= rows.shown.length) return null;
+    if (left < view.left) return { row, slot: null };
+    const slot = Math.floor((left - view.left + view.x) / view.wide);
+    return slot < rows.columns.length ? { row, slot } : null;
+  }
+
+  function hover(cell) {
+    const on = cell !== null && cell.slot !== null ? cell : null;
+    grid.style.cursor = cell === null ? "" : cell.slot === null ? "pointer" : "crosshair";
+    if (on?.row === look.hover?.row && on?.slot === look.hover?.slot) return;
+    look.hover = on;
+    explain(on ?? (document.activeElement === grid ? look.active : null));
+    plan();
+  }
+
+  grid.addEventListener("pointermove", (event) => event.pointerType !== "touch" && hover(under(event)));
+  grid.addEventListener("pointerleave", () => hover(null));
+  grid.addEventListener("click", (event) => {
+    const cell = under(event);
+    if (cell === null) return;
+    if (cell.slot === null) open(rows.shown[cell.row]);
+    else move(cell);
+  });
+  grid.addEventListener("dblclick", (event) => {
+    const cell = under(event);
+    if (cell !== null) open(rows.shown[cell.row]);
+  });
+  grid.addEventListener("scroll", () => {
+    hover(null);
+    if (!look.hover) explain(null);
+    plan();
+  }, { passive: true });
+
+  // -- by keyboard
+
+  const STEPS = {
+    ArrowUp: () => [-1, 0],
+    ArrowDown: () => [1, 0],
+    ArrowLeft: () => [0, -1],
+    ArrowRight: () => [0, 1],
+    PageUp: () => [-Math.floor((view.height - view.top) / view.high), 0],
+    PageDown: () => [Math.floor((view.height - view.top) / view.high), 0],
+    Home: (event) => [event.ctrlKey ? -Infinity : 0, -Infinity],
+    End: (event) => [event.ctrlKey ? Infinity : 0, Infinity],
+  };
+
+  grid.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey || !rows.shown.length) return;
+    if (event.key === "Enter" && look.active) return open(rows.shown[look.active.row]);
+    if (event.key === "Escape") return explain(null);
+    if (!(event.key in STEPS)) return;
+    event.preventDefault();
+    const [down, along] = STEPS[event.key](event);
+    const at = look.active ?? { row: 0, slot: 0 };
+    const within = (value, most) => Math.max(0, Math.min(most - 1, value));
+    move(look.active === null ? at : {
+      row: within(at.row + down, rows.shown.length),
+      slot: within(at.slot + along, rows.columns.length),
+    });
+  });
+  grid.addEventListener("focus", () => {
+    if (!grid.matches(":focus-visible") || !rows.shown.length) return;
+    move(look.active ?? { row: 0, slot: 0 });
+  });
+  grid.addEventListener("blur", () => explain(null));
+
+  // Set the mark, bring it into view and say it.
+  function move(cell) {
+    look.active = cell;
+    look.hover = null;
+    const { wide, high, left, top, width, height } = view;
+    const into = (at, size, scrolled, length) =>
+      Math.min(at * size, Math.max(scrolled, (at + 1) * size - length));
+    grid.scrollTop = into(cell.row, high, grid.scrollTop, height - top);
+    grid.scrollLeft = into(cell.slot, wide, grid.scrollLeft, width - left);
+    tell();
+    mark(cell);
+    plan();
+    // After the scrolling, which hides it.
+    requestAnimationFrame(() => requestAnimationFrame(() => look.hover ?? explain(look.active)));
+  }
+
+  function tell() {
+    const { row, slot } = look.active;
+    const id = unique("cell");
+    spoken.setAttribute("aria-rowindex", row + 1);
+    fill(spoken, h("span", { role: "gridcell", id, "aria-colindex": slot + 1 }, words(row, slot).join(", ")));
+    grid.setAttribute("aria-activedescendant", id);
+  }
+
+  function explain(cell) {
+    if (cell === null || cell.row >= rows.shown.length || cell.slot >= rows.columns.length) {
+      tip.hidden = true;
+      return;
+    }
+    const { wide, high, left, top } = view;
+    const [x, y] = [left + (cell.slot + 1) * wide - grid.scrollLeft, top + (cell.row + 1) * high - grid.scrollTop];
+    const [first, ...rest] = words(cell.row, cell.slot);
+    fill(tip, h("strong", {}, first), rest.map((line) => h("span", {}, line)));
+    tip.hidden = false;
+    const late = x > view.width / 2;
+    const low = y > view.height * 0.6;
+    tip.style.left = late ? "auto" : `${x + 8}px`;
+    tip.style.right = late ? `${node.clientWidth - x + wide + 8}px` : "auto";
+    tip.style.top = low ? "auto" : `${y + 4}px`;
+    tip.style.bottom = low ? `${node.clientHeight - y + high + 4}px` : "auto";
+  }
+
+  const watch = new ResizeObserver(lay);
+  watch.observe(node);
+  signal.addEventListener("abort", () => watch.disconnect(), { once: true });
+  document.addEventListener("themechange", () => {
+    look.colours = null;
+    plan();
+  }, { signal });
+
+  return {
+    node,
+    grid,
+    look,
+    // Rows came, went or changed their order; the mark stays on its study.
+    renew(kept = null) {
+      grid.setAttribute("aria-rowcount", rows.shown.length);
+      grid.setAttribute("aria-colcount", rows.columns.length);
+      look.hover = null;
+      if (look.active !== null) {
+        const row = kept === null ? -1 : rows.shown.findIndex((each) => each.study === kept.study);
+        look.active = row < 0 ? null : { row, slot: Math.min(kept.slot, rows.columns.length - 1) };
+        if (look.active === null) {
+          grid.removeAttribute("aria-activedescendant");
+          fill(spoken, hint());
+          explain(null);
+        }
+      }
+      lay();
+    },
+    plan,
+    zoom(way) {
+      if (way === 0) {
+        view.left = node.clientWidth < 600 ? 92 : 190;
+        resize(fitting(node.clientWidth, WIDTHS[0]));
+      } else {
+        const next = way > 0 ? WIDTHS.find((each) => each > view.wide)
+          : WIDTHS.findLast((each) => each < view.wide);
+        if (next !== undefined) resize(next);
+      }
+      return view.wide;
+    },
+    // Which rows are to be seen, first to last.
+    seen: () => rows.shown.slice(Math.floor(view.y / (view.high || 1)),
+      Math.ceil((view.y + view.height - view.top) / (view.high || 1))),
+  };
+}

@@ -1,0 +1,246 @@
+// The heatmap's picture: what is in view, and nothing else. Cells are painted as single pixels of a
+// small image, which is then drawn larger, so that thousands of them cost as much as one.
+
+import { h } from "/assets/dom.js";
+import { FAILED, OBSERVED, RUNNING, UNTRIED, from } from "/assets/heat_rows.js";
+import { endsOf, isDark, ramp, stepOf } from "/assets/ramp.js";
+import { colour } from "/assets/theme.js";
+
+const SMALL = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+export const NAMED = 11; // cells of so many pixels have room for their row's and column's names
+const FRAMED = 7; // of so many for marks
+const WRITTEN = 44; // and of so many for the value itself
+
+const cells = h("canvas");
+const small = cells.getContext("2d");
+const texts = new Map(); // a name and its room -> what fits
+
+// The colours that are the page's now.
+export function palette() {
+  const pixel = (name) => {
+    const [red, green, blue] = colour(name).match(/[\d.]+/g).map(Number);
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+  };
+  const dark = isDark();
+  const [low, high] = dark ? ["#fff", "#10181a"] : ["#10181a", "#fff"];
+  return {
+    ramp: ramp(dark),
+    inks: Array.from({ length: 256 }, (_, step) => (step < (dark ? 103 : 152) ? low : high)),
+    none: pixel("raised"),
+    surface: colour("surface"),
+    line: colour("line"),
+    ink: colour("ink"),
+    soft: colour("soft"),
+    faint: colour("faint"),
+    accent: colour("accent"),
+    second: colour("second"),
+    bad: colour("bad"),
+  };
+}
+
+// Between which values a row's colours change: its own, or those of all.
+function rowEnds(row, kind, log) {
+  row.ends ??= {};
+  return (row.ends[kind] ??= endsOf([row[kind]], log) ?? { low: 0, high: 0, log });
+}
+
+// Paint it. `view`: { width, height, left, top (of the cells), x, y (scrolled), wide, high (a cell) };
+// `look`: { kind, log, ends (null: each row's own), show (a value), colours, active, hover (cells) }.
+export function paint(pen, rows, view, look) {
+  const { wide, high, left, top, x, y } = view;
+  const inner = { width: view.width - left, height: view.height - top };
+  const firstRow = Math.max(0, Math.floor(y / high));
+  const lastRow = Math.min(rows.shown.length, Math.ceil((y + inner.height) / high));
+  const firstSlot = Math.max(0, Math.floor(x / wide));
+  const lastSlot = Math.min(rows.columns.length, Math.ceil((x + inner.width) / wide));
+  const across = Math.max(0, lastSlot - firstSlot);
+  const down = Math.max(0, lastRow - firstRow);
+
+  pen.fillStyle = look.colours.surface;
+  pen.fillRect(0, 0, view.width, view.height);
+  if (!across || !down) return;
+  pen.save();
+  pen.beginPath();
+  pen.rect(left, top, inner.width, inner.height);
+  pen.clip();
+  const figures = [];
+  const marks = { untried: new Path2D(), running: new Path2D(), failed: new Path2D() };
+  const image = small.createImageData(across, down);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let place = firstRow; place < lastRow; place += 1) {
+    const row = rows.shown[place];
+    const ends = look.ends ?? rowEnds(row, look.kind, look.log);
+    const values = row[look.kind];
+    const start = (place - firstRow) * across - firstSlot;
+    for (let at = from(row, rows.columns[firstSlot]); at < row.columns.length; at += 1) {
+      const slot = rows.slots[row.columns[at]];
+      if (slot >= lastSlot) break;
+      const value = values[at];
+      const state = row.states[at];
+      const has = Number.isFinite(value);
+      const step = has ? stepOf(value, ends) : 0;
+      pixels[start + slot] = has ? look.colours.ramp[step] : look.colours.none;
+      if (high < FRAMED) continue;
+      const [cornerX, cornerY] = [left + slot * wide - x, top + place * high - y];
+      if (state === RUNNING || state === FAILED || (!has && state !== OBSERVED)) {
+        mark(marks, state, cornerX, cornerY, wide, high);
+      }
+      if (has && wide >= WRITTEN && state !== FAILED) {
+        figures.push([look.show(value), step, cornerX + wide / 2, cornerY + high / 2]);
+      }
+    }
+  }
+  if (cells.width !== across || cells.height !== down) {
+    cells.width = across;
+    cells.height = down;
+  }
+  small.putImageData(image, 0, 0);
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(cells, left + firstSlot * wide - x, top + firstRow * high - y, across * wide, down * high);
+  if (high >= FRAMED) {
+    gaps(pen, view, look, { firstRow, lastRow, firstSlot, lastSlot });
+    stroke(pen, marks.untried, look.colours.faint, 1);
+    stroke(pen, marks.running, look.colours.surface, 4);
+    stroke(pen, marks.running, look.colours.second, 2);
+    stroke(pen, marks.failed, look.colours.surface, 3.5);
+    stroke(pen, marks.failed, look.colours.bad, 1.75);
+    write(pen, figures, look.colours);
+  }
+  frame(pen, view, look.hover, look.colours.ink, 1.5);
+  frame(pen, view, look.active, look.colours.ink, 3);
+  pen.restore();
+  rowNames(pen, rows, view, look, firstRow, lastRow);
+  columnNames(pen, rows, view, look, firstSlot, lastSlot);
+}
+
+function mark(marks, state, left, top, wide, high) {
+  const inset = Math.max(1.5, high * 0.14);
+  if (state === RUNNING) {
+    marks.running.rect(left + inset, top + inset, wide - 2 * inset - 1, high - 2 * inset - 1);
+    return;
+  }
+  // In the middle of the cell, as large as it is high or wide.
+  const reach = Math.min(wide, high) * (state === FAILED ? 0.24 : 0.18);
+  const [x, y] = [left + (wide - 1) / 2, top + (high - 1) / 2];
+  const path = state === FAILED ? marks.failed : marks.untried;
+  path.moveTo(x - reach, y + reach);
+  path.lineTo(x + reach, y - reach);
+  if (state === UNTRIED) return;
+  path.moveTo(x - reach, y - reach);
+  path.lineTo(x + reach, y + reach);
+}
+
+// The values, where there is room, in whichever ink can be read on the colour.
+function write(pen, figures, { inks }) {
+  pen.font = SMALL;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  for (const [text, step, x, y] of figures) {
+    pen.fillStyle = inks[step];
+    pen.fillText(text, x, y);
+  }
+}
+
+function stroke(pen, path, style, width) {
+  pen.strokeStyle = style;
+  pen.lineWidth = width;
+  pen.stroke(path);
+}
+
+// A line of the ground between cells.
+function gaps(pen, { wide, high, left, top, x, y, width, height }, { colours }, seen) {
+  pen.fillStyle = colours.surface;
+  for (let slot = seen.firstSlot + 1; slot <= seen.lastSlot; slot += 1) {
+    pen.fillRect(left + slot * wide - x - 1, top, 1, height);
+  }
+  for (let row = seen.firstRow + 1; row <= seen.lastRow; row += 1) {
+    pen.fillRect(left, top + row * high - y - 1, width, 1);
+  }
+}
+
+function frame(pen, { wide, high, left, top, x, y }, cell, style, width) {
+  if (!cell) return;
+  pen.strokeStyle = style;
+  pen.lineWidth = width;
+  pen.strokeRect(left + cell.slot * wide - x - 0.5, top + cell.row * high - y - 0.5,
+    Math.max(wide, 5), Math.max(high, 5));
+}
+
+function rowNames(pen, rows, { high, left, top, y, height }, { colours, hover, active }, first, last) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, top, left, height);
+  pen.clip();
+  pen.font = FONT;
+  pen.textBaseline = "middle";
+  pen.textAlign = "right";
+  const named = new Set([hover?.row, active?.row]);
+  // Those that are looked at come last, over their neighbours where cells are small.
+  const places = [];
+  if (high >= NAMED) for (let place = first; place < last; place += 1) places.push(place);
+  for (const place of named) if (place >= first && place < last) places.push(place);
+  for (const place of places) {
+    const middle = top + place * high + high / 2 - y;
+    if (named.has(place)) {
+      pen.fillStyle = colours.surface;
+      pen.fillRect(0, middle - 8, left, 16);
+    }
+    pen.fillStyle = named.has(place) ? colours.ink : colours.soft;
+    pen.fillText(fitted(pen, rows.shown[place].name, left - 14), left - 8, middle);
+  }
+  pen.restore();
+}
+
+function columnNames(pen, rows, { wide, left, top, x, width }, { colours, hover, active }, first, last) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, 0, width, top);
+  pen.clip();
+  pen.font = FONT;
+  pen.textBaseline = "middle";
+  const name = (slot) => rows.models[rows.columns[slot]];
+  const at = (hover ?? active)?.slot;
+  if (wide >= NAMED) {
+    pen.textAlign = "left";
+    for (let slot = first; slot < last; slot += 1) {
+      const middle = left + slot * wide + wide / 2 - x;
+      if (middle < left) continue;
+      pen.save();
+      pen.translate(middle, top - 6);
+      pen.rotate(-Math.PI / 3);
+      pen.fillStyle = slot === at ? colours.ink : colours.soft;
+      pen.fillText(fitted(pen, name(slot), (top - 12) * 1.1), 0, 0);
+      pen.restore();
+    }
+  } else if (at >= first && at < last) {
+    const middle = Math.max(left, left + at * wide + wide / 2 - x);
+    const late = middle > width / 2;
+    pen.textAlign = late ? "right" : "left";
+    pen.fillStyle = colours.ink;
+    pen.fillText(late ? `${name(at)} ▾` : `▾ ${name(at)}`, middle + (late ? 5 : -5), top - 10);
+  }
+  pen.restore();
+}
+
+// As much of a name as there is room for.
+function fitted(pen, text, room) {
+  const key = `${Math.round(room)} ${text}`;
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  if (texts.size > 20_000) texts.clear();
+  const letters = Array.from(text.slice(0, 200));
+  let shown = letters.join("");
+  if (pen.measureText(shown).width > room) {
+    let [low, high] = [0, letters.length];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const fits = pen.measureText(`${letters.slice(0, middle).join("")}…`).width <= room;
+      if (fits) low = middle;
+      else high = middle - 1;
+    }
+    shown = `${letters.slice(0, low).join("")}…`;
+  }
+  texts.set(key, shown);
+  return shown;
+}

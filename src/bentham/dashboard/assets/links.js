@@ -1,0 +1,8 @@
+// Where things have their page.
+
+import { address, link } from "/assets/dom.js";
+
+export const toStudy = (id, ...children) => link(address("studies", id), ...children);
+
+// A decision has the id of its trial.
+export const toDecision = (trial, ...children) => link(address("decisions", trial), ...children);

@@ -1,0 +1,158 @@
+// What happens, as it happens. One stream for the whole page; pages listen while they are shown.
+
+const KINDS = [
+  "study-created", "study-paused", "study-resumed", "study-closed", "device-registered",
+  "device-left", "trial-leased", "trial-completed", "trial-failed", "trial-lost",
+  "trial-released", "tenant-created", "tenant-changed", "dataset-added", "dataset-dropped",
+];
+const HIDDEN_MILLISECONDS = 30_000;
+const RETRY_MILLISECONDS = 2_000;
+const REMEMBERED = 500; // events that a page may still ask for which is just being opened
+const OPENING_MILLISECONDS = 1_000;
+const AGAIN_SECONDS = 5; // after a reading that failed
+
+class Live extends EventTarget {
+  #source = null;
+  #listeners = new Set();
+  #away = null;
+  #again = null;
+  #opened = false; // whether pages read already: then a stream that opens may have missed something
+  #recent = [];
+  told = 0; // events so far
+  state = "off"; // off, connecting, live, lost
+  since = null; // when the connection was lost
+
+  // Resolves once it is open, or is not to be waited for: what is read after that misses nothing, or
+  // is read again when it opens late.
+  start() {
+    document.addEventListener("visibilitychange", this.#visible);
+    this.#open();
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#opened = true;
+        resolve();
+      };
+      for (const kind of ["open", "error"]) this.#source.addEventListener(kind, done, { once: true });
+      setTimeout(done, OPENING_MILLISECONDS);
+    });
+  }
+
+  stop() {
+    this.#opened = false;
+    this.#recent = [];
+    document.removeEventListener("visibilitychange", this.#visible);
+    this.#close();
+    this.#become("off");
+  }
+
+  // Hear of events until the signal says so, first of those that came after so many were told; with
+  // null: of everything that may have been missed.
+  listen(handler, signal, after = this.told) {
+    if (signal.aborted) return;
+    this.#listeners.add(handler);
+    const count = this.told - after;
+    if (count > this.#recent.length) handler(null);
+    else if (count > 0) this.#recent.slice(-count).forEach((event) => handler(event));
+    signal.addEventListener("abort", () => this.#listeners.delete(handler), { once: true });
+  }
+
+  #open() {
+    this.#close();
+    this.#become(this.state === "lost" ? "lost" : "connecting");
+    const source = (this.#source = new EventSource("/v1/events"));
+    source.onopen = () => {
+      const missed = this.#opened;
+      this.since = null;
+      this.#become("live");
+      if (missed) this.#tell(null);
+    };
+    source.onerror = () => {
+      if (this.state !== "lost") this.since = Date.now() / 1000;
+      this.#become("lost");
+      this.dispatchEvent(new Event("trouble"));
+      // The browser tries again by itself, unless the answer was no stream at all.
+      if (source.readyState === EventSource.CLOSED) {
+        this.#again = setTimeout(() => this.#open(), RETRY_MILLISECONDS);
+      }
+    };
+    source.addEventListener("reset", () => this.#tell(null));
+    for (const kind of KINDS) {
+      // Trials have a kind, too, their device's: the event's comes before it.
+      source.addEventListener(kind, (event) => this.#tell({ ...JSON.parse(event.data), kind }));
+    }
+  }
+
+  #close() {
+    clearTimeout(this.#again);
+    this.#source?.close();
+    this.#source = null;
+  }
+
+  #tell(event) {
+    this.told += 1;
+    this.#recent.push(event);
+    if (this.#recent.length > REMEMBERED) this.#recent.shift();
+    for (const handler of [...this.#listeners]) handler(event);
+  }
+
+  #become(state) {
+    if (state === this.state) return;
+    this.state = state;
+    this.dispatchEvent(new Event("change"));
+  }
+
+  // A page that nobody sees gives its connection back: browsers have six for a server.
+  #visible = () => {
+    clearTimeout(this.#away);
+    if (document.hidden) {
+      this.#away = setTimeout(() => this.#close(), HIDDEN_MILLISECONDS);
+    } else if (this.#source === null) {
+      this.#open(); // and then all is read anew
+      this.dispatchEvent(new Event("trouble")); // who is signed in may have changed, too
+    }
+  };
+}
+
+export const live = new Live();
+
+// Do something when told that something changed: at once, then at most every so many seconds, never
+// twice at a time, and not while nobody looks. What failed is done again a little later.
+export function renewer(work, seconds, signal) {
+  let timer = null;
+  let due = false;
+  let running = false;
+  let last = -Infinity;
+  let pause = seconds;
+
+  async function run() {
+    timer = null;
+    if (signal.aborted) return;
+    if (document.hidden) {
+      due = true;
+      return;
+    }
+    running = true;
+    due = false;
+    try {
+      await work();
+      pause = seconds;
+    } catch (error) {
+      console.info(String(error));
+      due = true;
+      pause = Math.max(seconds, AGAIN_SECONDS);
+    }
+    running = false;
+    last = performance.now();
+    if (due) plan();
+  }
+
+  function plan() {
+    due = true;
+    if (running || timer !== null || signal.aborted) return;
+    timer = setTimeout(run, Math.max(0, last + 1000 * pause - performance.now()));
+  }
+
+  document.addEventListener("visibilitychange", () => !document.hidden && due && plan(), { signal });
+  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  return plan;
+}

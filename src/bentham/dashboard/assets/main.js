@@ -1,0 +1,242 @@
+// The shell: who is signed in, which page is shown, whether the connection holds.
+
+import { admit, get, remove, signedOut } from "/assets/api.js";
+import { fill, h } from "/assets/dom.js";
+import { clock } from "/assets/format.js";
+import { live, renewer } from "/assets/live.js";
+import { errorPanel, loadingPanel } from "/assets/parts.js";
+import { themeButton } from "/assets/theme.js";
+
+// A page's first part of the address, its module, its name in the navigation and who sees it there.
+const PAGES = [
+  { path: "", module: "overview", name: "Overview" },
+  { path: "studies", module: "studies", name: "Studies", detail: "study" },
+  { path: "heatmap", module: "heatmap", name: "Heatmap" },
+  { path: "whatif", module: "whatif", name: "What if", role: "admin" },
+  { path: "new", module: "create", name: "New study" },
+  { path: "decisions", module: "decisions", detail: "decision" },
+];
+const LOADING_MILLISECONDS = 250;
+
+const main = document.getElementById("main");
+const nav = document.getElementById("nav");
+const tools = document.getElementById("tools");
+const banner = document.getElementById("banner");
+const spoken = document.getElementById("spoken");
+
+let session = null;
+let shown = null; // what ends the page that is shown
+let arrived = false; // whether anything was shown since this page was loaded
+const failing = new Map(); // what could not be renewed, and why
+
+async function start() {
+  fill(tools, themeButton());
+  try {
+    const found = await get("/session", { quiet: true });
+    if (found === null) await leave();
+    else await enter(found);
+  } catch (error) {
+    if (error.status === 401) leave();
+    else fill(main, errorPanel(error, start));
+  }
+}
+
+// Somebody is signed in.
+async function enter(found) {
+  if (!admit(found)) {
+    await leave("Sign in once more: this browser has lost what it needs to change anything.");
+    return;
+  }
+  session = found;
+  fill(nav);
+  fill(
+    tools,
+    h("span.who", {}, session.role === "admin" ? "Operator" : session.tenant),
+    h("span.pulse", { id: "pulse" }),
+    themeButton(),
+    h("button.plain", { type: "button", onclick: signOut }, "Sign out"),
+  );
+  await live.start();
+  await route();
+}
+
+// Nobody is.
+async function leave(note = "") {
+  shown?.abort();
+  session = null;
+  arrived = true;
+  failing.clear();
+  live.stop();
+  fill(nav);
+  fill(banner);
+  fill(tools, themeButton());
+  const { signIn } = await import("/assets/pages/signin.js");
+  document.title = "Sign in · Bentham";
+  fill(main, signIn(enter, note));
+  main.querySelector("input")?.focus();
+}
+
+async function signOut() {
+  try {
+    await remove("/session");
+  } catch (error) {
+    if (error.status !== 401) {
+      fill(banner, h("p.notice.bad", {}, `You are still signed in: ${error.message}`));
+      return;
+    }
+  }
+  location.hash = "#/";
+  leave("You have signed out.");
+}
+
+function ended() {
+  if (session !== null) leave("Your session has ended. Sign in again to go on.");
+}
+
+signedOut.addEventListener("end", ended);
+
+// -- which page
+
+async function route() {
+  if (session === null) return;
+  const [path, ...rest] = location.hash.replace(/^#?\/*|\/+$/g, "").split("/").map(decoded);
+  const page = PAGES.find((each) => each.path === path);
+  shown?.abort();
+  failing.clear();
+  drawBanner();
+  const ending = (shown = new AbortController());
+  drawNavigation(page);
+  if (page === undefined || (page.role && page.role !== session.role)) {
+    document.title = "No such page · Bentham";
+    const wrong = Object.assign(new Error("There is no such page."), { status: 404 });
+    fill(main, errorPanel(wrong, null));
+    return;
+  }
+  const waiting = setTimeout(() => fill(main, loadingPanel()), LOADING_MILLISECONDS);
+  ending.signal.addEventListener("abort", () => clearTimeout(waiting), { once: true });
+  try {
+    const name = rest.length && page.detail ? page.detail : page.module;
+    const { open } = await import(`/assets/pages/${name}.js`).catch(unreachable);
+    if (ending.signal.aborted) return;
+    await open(contextOf(ending.signal, rest, waiting));
+  } catch (error) {
+    clearTimeout(waiting);
+    if (ending.signal.aborted) return;
+    if (error.status === 401) return;
+    document.title = "An error · Bentham";
+    fill(main, errorPanel(error, route));
+  }
+}
+
+// What browsers say of a page that cannot be fetched is nothing for people.
+function unreachable(error) {
+  console.info(String(error));
+  throw new Error("This page cannot be had from the server; is it running?");
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+// What a page works with. All that it begins ends with it.
+function contextOf(signal, parameters, waiting) {
+  const told = live.told; // what happens while it reads is told to it once it listens
+  return {
+    session,
+    parameters,
+    signal,
+    get: (path) => get(path, { signal }),
+    // Called once the page knows what to show; the first thing said to a screen reader is its title.
+    show(title, ...nodes) {
+      clearTimeout(waiting);
+      if (signal.aborted) return;
+      document.title = `${title} · Bentham`;
+      fill(main, ...nodes);
+      window.scrollTo(0, 0);
+      // What had the focus went with the page before; the first page of all leaves it alone.
+      if (arrived) main.focus({ preventScroll: true });
+      arrived = true;
+    },
+    listen: (handler) => live.listen(handler, signal, told),
+    renewer: (work, seconds) => renewer(() => watched(work, signal), seconds, signal),
+    every(seconds, work) {
+      const timer = setInterval(() => document.hidden || work(), 1000 * seconds);
+      signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+    },
+    reload: route,
+    say: (text) => (spoken.textContent = text),
+  };
+}
+
+function drawNavigation(current) {
+  const pages = PAGES.filter((page) => page.name && (!page.role || page.role === session.role));
+  if (!nav.firstChild) {
+    fill(nav, h("ul", {}, pages.map((page) => h("li", {}, h("a", { href: `#/${page.path}` }, page.name)))));
+  }
+  nav.querySelectorAll("a").forEach((anchor, place) => {
+    if (pages[place] !== current) return anchor.removeAttribute("aria-current");
+    anchor.setAttribute("aria-current", "page");
+    // Where the screen is narrow it may be out of sight.
+    const list = nav.firstChild;
+    list.scrollLeft = anchor.offsetLeft - list.offsetLeft - (list.clientWidth - anchor.offsetWidth) / 2;
+  });
+}
+
+// -- whether the connection holds
+
+live.addEventListener("change", () => {
+  const words = { live: "Live", connecting: "Connecting", lost: "Reconnecting", off: "" };
+  const pulse = document.getElementById("pulse");
+  if (pulse !== null) {
+    pulse.dataset.state = live.state;
+    pulse.textContent = words[live.state];
+  }
+  drawBanner();
+});
+
+function drawBanner() {
+  const [reason] = failing.values();
+  const when = live.since === null ? "" : ` at ${clock(live.since)}`;
+  const text = live.state === "lost"
+    ? `The connection was lost${when}. What you see may be old; trying again.`
+    : reason && `What you see may be old, since it could not be renewed; trying again. ${reason}`;
+  if (banner.textContent !== (text ?? "")) fill(banner, text && h("p.notice.warn", {}, text));
+}
+
+// A page that cannot be renewed must not look as if it were up to date.
+async function watched(work, signal) {
+  try {
+    await work();
+    if (failing.delete(work)) drawBanner();
+  } catch (error) {
+    if (signal.aborted || error.status === 401) return;
+    failing.set(work, error.message);
+    drawBanner();
+    throw error;
+  }
+}
+
+// A session that has ended looks like a lost connection to the browser; in another tab somebody else
+// may have signed in since.
+live.addEventListener("trouble", async () => {
+  const found = await get("/session").catch(() => undefined);
+  if (found === null) ended();
+  if (!found || session === null || found.id === session.id) return;
+  const same = found.role === session.role && found.tenant === session.tenant;
+  if (!same) location.hash = "#/";
+  live.stop();
+  await enter(found);
+});
+
+// The address is the page's: whoever skips the navigation stays where they are.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+window.addEventListener("hashchange", route);
+start();

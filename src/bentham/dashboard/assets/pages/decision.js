@@ -1,0 +1,202 @@
+// Why a trial was run: in words first, then by its figures.
+
+import { bars } from "/assets/bars.js";
+import { fill, h, link } from "/assets/dom.js";
+import { clock, duration, known, number, score } from "/assets/format.js";
+import { toDecision, toStudy } from "/assets/links.js";
+import { badge, figure, heading, panel, table, tile } from "/assets/parts.js";
+
+const NEIGHBOURS = 200; // trials of the study among which the decisions before and after are looked for
+const RULES = {
+  weights: "Weights",
+  "running-trials": "Limit of running trials",
+  "device-time": "Limit of device time",
+  "starvation-guard": "Starvation guard",
+};
+const REASONS = {
+  policy: "Of all models that could be run it promised the most per second of device time.",
+  "warm-start": "A new study runs a few models first, whatever they promise, so that something is known of it.",
+  "starvation-guard": "No study waits for ever: the one that had waited too long came next, " +
+    "though another model promised more.",
+};
+
+export async function open(context) {
+  const [id] = context.parameters;
+  const at = encodeURIComponent(id);
+  const [made, trial] = await Promise.all([
+    context.get(`/decisions/${at}`), context.get(`/trials/${at}`),
+  ]);
+  const admin = context.session.role === "admin";
+  const sentence = h("p.because", {}, because(made, trial, admin));
+  const outcome = outcomePart(trial);
+  const around = h("span.actions", {});
+  context.show(`Why ${made.model}`,
+    h("p.crumbs", {}, link("#/decisions", "Decisions"), " › ", toStudy(made.study, nameOf(made))),
+    heading(`Why ${made.model}?`, around),
+    h("section.panel", { "aria-label": "In words" }, sentence, h("p.quiet", {}, REASONS[made.reason])),
+    figures(made),
+    h("div.columns", {}, gainsPart(made, admin), runnersPart(made, admin)),
+    h("div.columns", {}, changesPart(made, admin), outcome.node));
+
+  function take(now) {
+    outcome.set(now);
+    const told = because(made, now, admin);
+    if (sentence.textContent !== told) sentence.textContent = told;
+  }
+
+  const plan = context.renewer(async () => take(await context.get(`/trials/${at}`)), 1);
+  context.listen((event) => {
+    if (event === null) plan();
+    else if (event.kind.startsWith("trial-") && event.id === id) take({ ...event, kind: trial.kind });
+  });
+  await neighbours(context, made, around);
+}
+
+const nameOf = (each) => each.study_name || each.name || each.study;
+
+// "Trained boosted-trees-3 for churn because ..."
+function because(made, trial, admin) {
+  const verb = { complete: "Trained", running: "Training" }[trial.state] ?? "Chose";
+  const what = `${verb} ${made.model} for ${nameOf(made)}`;
+  if (made.reason === "warm-start") {
+    return `${what} to begin with: the study was new, and little was known of it.`;
+  }
+  const others = made.gains.length > 1 ? ` over ${made.gains.length} studies` : "";
+  const weighted = made.gains.some((gain) => gain.weight !== 1) ? ", weighted," : "";
+  const promise = `it was expected to add ${number(made.expected_improvement)}${weighted}${others} in ` +
+    `${duration(made.cost)}: ${number(made.rate)} a second`;
+  if (made.reason === "starvation-guard") {
+    return `${what} because the study had waited for as long as any may; ${promise}.`;
+  }
+  const [next] = made.runners_up;
+  const times = next && next.value > 0 && known(made.value) && made.value / next.value;
+  const ahead = times >= 1 ? `, ${ratio(times)} the next best${admin ? "" : " of yours"}` : "";
+  return `${what} because ${promise}${ahead}.`;
+}
+
+function ratio(times) {
+  if (times < 1.005) return "about as much as";
+  return `${times >= 100 ? "over 100" : number(times)} times`;
+}
+
+function figures(made) {
+  const tiles = [
+    ["Expected improvement", number(made.expected_improvement), "over all studies that list the model, weighted"],
+    ["Predicted cost", duration(made.cost), `of device time, on ${made.device}`],
+    ["EI rate", `${number(made.rate)} /s`, "expected improvement per second"],
+    ["Decided", clock(made.time), {
+      policy: "by the policy", "warm-start": "to begin the study", "starvation-guard": "by the starvation guard",
+    }[made.reason]],
+  ];
+  return h("div.tiles", {}, tiles.map(([name, value, detail]) => {
+    const made = tile(name);
+    made.set(value, detail);
+    return made.node;
+  }));
+}
+
+function gainsPart(made, admin) {
+  const drawing = bars();
+  const list = table("Expected improvement by study", [
+    { name: "Study", value: nameOf, show: (gain) => toStudy(gain.study, nameOf(gain)) },
+    ...(admin ? [{ name: "Tenant", value: (gain) => gain.tenant, show: (gain) => gain.tenant }] : []),
+    { name: "EI", align: "right", value: own, show: (gain) => number(own(gain)) },
+    { name: "Weight", align: "right", value: (gain) => gain.weight, show: (gain) => number(gain.weight) },
+    { name: "Weighted", align: "right", value: (gain) => gain.expected_improvement,
+      show: (gain) => number(gain.expected_improvement) },
+  ], { key: (gain) => gain.study, empty: "Nobody was sure to gain." });
+  const shown = figure("Who gains", drawing.node, { table: list });
+  const sorted = [...made.gains].sort((one, other) => other.expected_improvement - one.expected_improvement);
+  const sentence = sorted.length === 0
+    ? "No study was expected to gain: what it would score was not known at all, or seemed too low."
+    : sorted.length === 1
+      ? `Only ${nameOf(sorted[0])} lists the model on this data.`
+      : `${sorted.length} studies list the model on this data; ` +
+        (sorted[0].expected_improvement > sorted[1].expected_improvement
+          ? `${nameOf(sorted[0])} gains most.` : "none gains more than all others.");
+  drawing.set(sorted.slice(0, 12).map((gain) => ({
+    name: nameOf(gain), value: gain.expected_improvement, text: number(gain.expected_improvement),
+  })), sentence);
+  shown.summarise(sentence);
+  list.set(sorted);
+  return shown.node;
+}
+
+// What the study itself expects, before weights.
+const own = (gain) => (gain.weight ? gain.expected_improvement / gain.weight : null);
+
+function runnersPart(made, admin) {
+  const drawing = bars();
+  const list = table("Runners-up", [
+    { name: "Model", value: (each) => each.model, show: (each) => each.model },
+    { name: "Study", value: nameOf, show: (each) => toStudy(each.study, nameOf(each)) },
+    ...(admin ? [{ name: "Tenant", value: (each) => each.tenant, show: (each) => each.tenant }] : []),
+    { name: "Ranked by", align: "right", value: (each) => each.value, show: (each) => number(each.value) },
+    { name: "Of the chosen", align: "right", value: (each) => each.value, show: (each) => share(each, made) },
+  ], { key: (each) => `${each.study} ${each.model}`, empty: "Nothing else could be run." });
+  const shown = figure("Runners-up", drawing.node, { table: list });
+  const sentence = made.runners_up.length === 0
+    ? "Nothing else of what you may see could be run."
+    : `The next best was ${made.runners_up[0].model} for ${nameOf(made.runners_up[0])}` +
+      `${known(made.value) && made.value > 0 ? `, with ${share(made.runners_up[0], made)} of the value` : ""}.`;
+  const chosen = known(made.value)
+    ? [{ name: `${made.model} (chosen)`, value: made.value, text: number(made.value) }] : [];
+  drawing.set([...chosen, ...made.runners_up.map((each) => ({
+    name: `${each.model} · ${nameOf(each)}`, value: each.value, text: number(each.value), style: "faint",
+  }))], sentence);
+  shown.summarise(sentence);
+  list.set(made.runners_up);
+  return shown.node;
+}
+
+function share(each, made) {
+  return known(made.value) && made.value > 0 ? `${Math.round((100 * each.value) / made.value)} %` : "–";
+}
+
+function changesPart(made, admin) {
+  if (!made.changes.length) {
+    return panel("Limits and guards", h("p", {}, "No limit, weight or guard changed it."));
+  }
+  return panel("Limits and guards", h("ul.changes", {}, made.changes.map((change) =>
+    h("li", {}, h("strong", {}, RULES[change.rule] ?? change.rule), `: ${change.detail}. `,
+      change.instead && h("span", {}, "Without it ", h("strong", {}, change.instead.model), " for ",
+        toStudy(change.instead.study, nameOf(change.instead)),
+        admin ? ` of ${change.instead.tenant}` : "", " would have run.")))));
+}
+
+function outcomePart(first) {
+  const facts = h("dl.facts", {});
+  const node = panel("What came of it", facts);
+  function set(trial) {
+    const took = known(trial.ended) ? trial.ended - trial.started : null;
+    const off = known(took) && trial.cost > 0 ? ` (predicted: ${duration(trial.cost)})` : "";
+    fill(facts, [
+      ["State", badge(trial.state)],
+      ["Score", score(trial.score)],
+      ["Took", known(took) ? `${duration(took)}${off}` : `runs since ${clock(trial.started)}`],
+      ["Device", trial.kind ? `${trial.device} (${trial.kind})` : trial.device],
+      ["Attempt", trial.attempt > 1 && String(trial.attempt)],
+      ["Reason", trial.reason],
+      ["Log", known(trial.ended) && h("a", {
+        href: `/v1/trials/${encodeURIComponent(trial.id)}/log`, target: "_blank", rel: "noopener",
+      }, "What it printed", h("span.unseen", {}, ", in a new tab"))],
+      ["Decision", h("code", {}, trial.id)],
+    ].filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+  }
+  set(first);
+  return { node, set };
+}
+
+// The decisions before and after this one for the same study.
+async function neighbours(context, made, node) {
+  const page = await context.get(`/trials?study=${encodeURIComponent(made.study)}&limit=${NEIGHBOURS}`);
+  const place = page.items.findIndex((trial) => trial.id === made.id);
+  const [after, before] = place < 0 ? [] : [page.items[place - 1], page.items[place + 1]];
+  const to = (trial, text) => {
+    if (!trial) return null;
+    const anchor = toDecision(trial.id, text);
+    anchor.className = "button";
+    return anchor;
+  };
+  fill(node, to(before, "‹ Before"), to(after, "After ›"));
+}

@@ -1,0 +1,103 @@
+// The newest decisions, as they are made.
+
+import { fill, h } from "/assets/dom.js";
+import { clock, duration, number, score } from "/assets/format.js";
+import { toDecision, toStudy } from "/assets/links.js";
+import { badge, emptyPanel, heading, notice, table } from "/assets/parts.js";
+
+const PAGE = 50;
+const MOST = 500;
+const READ_SECONDS = 2;
+const REASONS = { policy: "policy", "warm-start": "warm start", "starvation-guard": "starvation guard" };
+
+export async function open(context) {
+  let decisions = [];
+  let next = null;
+  const trials = new Map();
+  const list = decisionTable(context.session.role === "admin", trials);
+  const said = h("div", { role: "alert" });
+  const more = h("button", { type: "button", onclick: older }, "Older decisions");
+  const none = emptyPanel("No decisions yet",
+    h("p", {}, "A decision is made whenever a device is free and a study has a model left to try."),
+    h("a.button.main", { href: "#/new" }, "New study"));
+  const some = h("div.panel", {}, list.node, h("div.actions", {}, more), said);
+
+  async function page(after) {
+    const query = `?limit=${PAGE}${after ? `&after=${encodeURIComponent(after)}` : ""}`;
+    const [made, ran] = await Promise.all([
+      context.get(`/decisions${query}`), context.get(`/trials${query}`),
+    ]);
+    for (const trial of ran.items) trials.set(trial.id, trial);
+    return made;
+  }
+
+  function draw() {
+    none.hidden = decisions.length > 0;
+    some.hidden = !decisions.length;
+    more.hidden = next === null || decisions.length >= MOST;
+    list.set(decisions);
+  }
+
+  // The newest; what was there already follows them, unless so many came that some would be missing.
+  async function read() {
+    const made = await page(null);
+    const first = decisions.findIndex((each) => each.id === made.items.at(-1)?.id);
+    if (first < 0) [decisions, next] = [made.items, made.next];
+    else decisions = [...made.items, ...decisions.slice(first + 1)].slice(0, MOST);
+    const kept = new Set(decisions.map((each) => each.id));
+    for (const id of trials.keys()) if (!kept.has(id)) trials.delete(id);
+    draw();
+  }
+
+  async function older() {
+    more.disabled = true;
+    fill(said);
+    try {
+      const made = await page(decisions.at(-1).id);
+      decisions = [...decisions, ...made.items];
+      next = made.next;
+      draw();
+    } catch (error) {
+      if (!context.signal.aborted) fill(said, notice("bad", error.message));
+    } finally {
+      more.disabled = false;
+    }
+  }
+
+  await read();
+  context.show("Decisions",
+    heading("Decisions"),
+    h("p.quiet", {}, "Each time a device is free, the model that promises most per second is run. ",
+      "Open one to see why."),
+    none, some);
+  const plan = context.renewer(read, READ_SECONDS);
+  const redraw = context.renewer(async () => draw(), 0.5);
+  context.listen((event) => {
+    if (event === null || event.kind === "trial-leased") plan();
+    else if (event.kind.startsWith("trial-") && trials.has(event.id)) {
+      trials.set(event.id, event);
+      redraw();
+    }
+  });
+}
+
+function decisionTable(withTenants, trials) {
+  const name = (each) => each.study_name || each.study;
+  return table("Decisions, the newest first", [
+    { name: "Model", show: (each) => toDecision(each.id, each.model) },
+    { name: "Study", show: (each) => toStudy(each.study, name(each)) },
+    ...(withTenants ? [{ name: "Tenant", show: (each) => each.tenant }] : []),
+    { name: "Time", align: "right", show: (each) => clock(each.time) },
+    { name: "Device", align: "nowrap", show: (each) => each.device },
+    { name: "By", show: (each) => REASONS[each.reason] ?? each.reason },
+    { name: "EI", align: "right", show: (each) => number(each.expected_improvement) },
+    { name: "Cost", align: "right", show: (each) => duration(each.cost) },
+    { name: "EI rate", align: "right", show: (each) => `${number(each.rate)} /s` },
+    { name: "Outcome", show: (each) => outcome(trials.get(each.id)) },
+  ], { key: (each) => each.id });
+}
+
+function outcome(trial) {
+  if (!trial) return "–";
+  return trial.state === "complete" ? score(trial.score) : badge(trial.state);
+}

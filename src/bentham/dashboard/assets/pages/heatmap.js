@@ -1,0 +1,292 @@
+// Studies by models: what was observed, what is believed, and where it pays to look next.
+
+import { address, fill, h, link, unique } from "/assets/dom.js";
+import { number, plural, score, whole } from "/assets/format.js";
+import { heat } from "/assets/heat.js";
+import { KINDS, OBSERVED, RUNNING, FAILED, Rows } from "/assets/heat_rows.js";
+import { badge, choice, emptyPanel, figure, heading, table } from "/assets/parts.js";
+import { endsOf, isDark, ramp } from "/assets/ramp.js";
+
+const PAGE = 50;
+const BATCH = 20;
+const MOST = 5000; // studies that are read
+const ORDERS = [["newest", "Newest first"], ["name", "By name"], ["best", "Best score first"],
+  ["uncertainty", "Most uncertain first"]];
+
+export async function open(context) {
+  const rows = new Rows();
+  const first = await context.get(`/heatmap?limit=${PAGE}`);
+  rows.take(first);
+  rows.arrange();
+  const page = build(context, rows);
+  context.show("Heatmap", heading("Heatmap"), page.node);
+  page.renew();
+  follow(context, rows, page, first.next);
+}
+
+// Read the other pages one after the other, then keep rows up to date as things happen.
+function follow(context, rows, page, next) {
+  const changed = new Set();
+  let reading = false;
+  let quiet = true; // whether nothing happened since all that is seen was read
+
+  async function readOn(after) {
+    reading = true;
+    try {
+      while (after !== null && rows.size < MOST) {
+        page.progress(`${plural(rows.size, "study", "studies")} read, more to come …`);
+        const more = await context.get(`/heatmap?limit=${PAGE}&after=${encodeURIComponent(after)}`);
+        if (rows.take(more)) page.rearrange();
+        after = more.next;
+      }
+      page.progress(after === null ? "" : `The first ${plural(MOST, "study", "studies")} are shown; there are more.`);
+    } catch (error) {
+      if (context.signal.aborted) return;
+      page.progress(`Not all studies are here: ${error.message}`, () => readOn(after));
+    }
+    reading = false;
+    plan(); // for what happened meanwhile
+  }
+
+  const plan = context.renewer(async () => {
+    if (reading || !changed.size) return;
+    // What is in view comes first.
+    const seen = page.seen().filter((row) => changed.has(row.study)).map((row) => row.study);
+    const batch = [...new Set([...seen, ...changed])].slice(0, BATCH);
+    for (const study of batch) changed.delete(study);
+    try {
+      const found = await context.get(`/heatmap?studies=${batch.map(encodeURIComponent).join(",")}`);
+      if (rows.take(found, true)) page.rearrange();
+      else page.renewValues();
+    } catch (error) {
+      for (const study of batch) changed.add(study);
+      throw error;
+    } finally {
+      if (changed.size) plan();
+    }
+  }, 2);
+
+  context.listen(async (event) => {
+    if (event === null) {
+      for (const row of rows.all) changed.add(row.study);
+      if (!reading) await startAnew();
+    } else {
+      const study = event.kind.startsWith("study-") ? event.id : event.study;
+      if (typeof study === "string" && study) changed.add(study);
+      quiet = false;
+    }
+    plan();
+  });
+
+  // After a connection was lost there may be studies that nobody told of.
+  async function startAnew() {
+    changed.clear();
+    const again = await context.get(`/heatmap?limit=${PAGE}`).catch(() => null);
+    if (again === null) return;
+    if (rows.take(again, true)) page.rearrange();
+    await readOn(again.next);
+    page.renewValues();
+  }
+
+  // What one study learned moves what is believed of others, too, a little; no event says so.
+  context.every(20, () => {
+    if (quiet) return;
+    quiet = true;
+    for (const row of page.seen().slice(0, BATCH)) changed.add(row.study);
+    plan();
+  });
+
+  if (next !== null) readOn(next);
+}
+
+function build(context, rows) {
+  const admin = context.session.role === "admin";
+  const state = { kind: "observed", own: false, order: "newest", text: "" };
+  let kept = null; // where the mark is: { study, slot }
+  const note = h("p.quiet", { role: "status" });
+  const legend = h("div.heat-legend");
+  const empty = h("div", { hidden: true });
+  const detail = rowTable();
+
+  const map = heat(rows, {
+    label: "Studies by models",
+    words: (row, slot) => words(rows, row, slot, admin),
+    open: (row) => (location.hash = address("studies", row.study)),
+    mark(cell) {
+      kept = { study: rows.shown[cell.row].study, slot: cell.slot };
+      fillDetail();
+    },
+    signal: context.signal,
+  });
+
+  const filter = h("input", { type: "search", id: unique("filter"), placeholder: admin ? "Study or tenant" : "Study",
+    oninput: () => {
+      state.text = filter.value;
+      rearrange();
+    } });
+  const order = h("select", { id: unique("order"), onchange: () => {
+    state.order = order.value;
+    rearrange();
+  } }, ORDERS.map(([value, name]) => h("option", { value }, name)));
+  const own = h("input", { type: "checkbox", id: unique("own"), onchange: () => {
+    state.own = own.checked;
+    renewValues();
+  } });
+  const zoom = (way, sign, name) => h("button", { type: "button", "aria-label": name, title: name,
+    onclick: () => context.say(`Cells of ${map.zoom(way)} pixels`) }, sign);
+
+  const controls = h("div.heat-controls", {},
+    choice("What the colours show", Object.entries(KINDS).map(([kind, { name }]) => [kind, name]),
+      state.kind, (kind) => {
+        state.kind = kind;
+        renewValues();
+      }),
+    h("div.beside", {}, h("label.unseen", { for: filter.id }, "Filter"), filter,
+      h("label.unseen", { for: order.id }, "Order"), order,
+      h("span", {}, own, " ", h("label", { for: own.id }, "Colours by study")),
+      h("div.choice", { role: "group", "aria-label": "Size of the cells" },
+        zoom(-1, "−", "Smaller cells"), zoom(0, "Fit", "Fit the width"), zoom(1, "+", "Larger cells"))));
+  const picture = figure("Studies by models", h("div", {}, controls, legend, map.node, empty),
+    { table: { node: detail.node } });
+  picture.details.querySelector("summary").textContent = "The study at the mark, as a table";
+  picture.details.addEventListener("toggle", fillDetail);
+
+  function fillDetail() {
+    if (!picture.details.open) return;
+    const row = (kept && rows.get(kept.study)) ?? rows.shown[0];
+    detail.set(rows, row, admin);
+  }
+
+  function rearrange() {
+    rows.arrange(state.order, state.text);
+    map.renew(kept);
+    const none = rows.shown.length === 0;
+    empty.hidden = !none;
+    map.node.hidden = none;
+    legend.hidden = none;
+    if (none) fill(empty, rows.size ? noMatch() : noStudies());
+    renewValues();
+  }
+
+  const noStudies = () => emptyPanel("No studies yet",
+    h("p", {}, "A study is one table and the models to choose among."), link("#/new", "Create a study"));
+  const noMatch = () => emptyPanel("No study matches",
+    h("p", {}, `None of ${plural(rows.size, "study", "studies")} is named like that.`),
+    h("button", { type: "button", onclick: () => {
+      filter.value = state.text = "";
+      rearrange();
+      filter.focus();
+    } }, "Show all"));
+
+  // The same rows, other values: colours, words and figures.
+  function renewValues() {
+    const { log } = KINDS[state.kind];
+    const ends = endsOf(rows.shown.map((row) => row[state.kind]), log);
+    Object.assign(map.look, {
+      kind: state.kind,
+      log,
+      ends: state.own ? null : ends ?? { low: 0, high: 0, log },
+      show: state.kind === "rate" || state.kind === "sigma" ? (value) => number(value, 2)
+        : (value) => (Math.abs(value) < 10 ? value.toFixed(3) : number(value)),
+    });
+    drawLegend(legend, state, ends);
+    const text = summary(rows, state, ends);
+    picture.summarise(text);
+    map.grid.setAttribute("aria-label", `Studies by models. ${text}`);
+    fillDetail();
+    map.plan();
+  }
+
+  document.addEventListener("themechange", renewValues, { signal: context.signal });
+  return {
+    node: h("div.heat-page", {}, picture.node, note),
+    renew: rearrange,
+    renewValues() {
+      // Rows stay where they are while somebody points at them.
+      if (map.grid.matches(":hover") || map.grid.matches(":focus")) renewValues();
+      else rearrange();
+    },
+    rearrange,
+    seen: map.seen,
+    progress(text, again = null) {
+      if (note.textContent !== text || again) {
+        fill(note, text, again && [" ", h("button.small", { type: "button", onclick: again }, "Try again")]);
+      }
+    },
+  };
+}
+
+// A cell in words, the most important first.
+function words(rows, place, slot, admin) {
+  const row = rows.shown[place];
+  const name = admin ? `${row.name} (${row.tenant})` : row.name;
+  const cell = rows.cell(row, slot);
+  if (cell === null) return [name, rows.models[rows.columns[slot]], "not one of its models"];
+  const said = [name, cell.model];
+  if (cell.state === "observed") said.push(`observed ${score(cell.observed)}`);
+  else {
+    said.push(cell.state);
+    if (Number.isFinite(cell.mean)) said.push(`mean ${score(cell.mean)} ± ${number(cell.sigma)}`);
+    if (Number.isFinite(cell.rate)) said.push(`EI rate ${number(cell.rate)} a second`);
+  }
+  return said;
+}
+
+function summary(rows, state, ends) {
+  if (!rows.shown.length) return "";
+  const counts = new Uint32Array(4);
+  for (const row of rows.shown) for (const each of row.states) counts[each] += 1;
+  const [untried, running, observed, failed] = [...counts].map(whole);
+  const { name } = KINDS[state.kind];
+  const span = ends === null ? `No ${name.toLowerCase()} is known yet.`
+    : `${name}: ${show(state.kind, ends.low)} to ${show(state.kind, ends.high)} for the middle 96 %.`;
+  return `${plural(rows.shown.length, "study", "studies")} by ${plural(rows.columns.length, "model")}: ` +
+    `${observed} observed, ${running} running, ${failed} failed, ${untried} untried. ${span}`;
+}
+
+const show = (kind, value) => (kind === "rate" || kind === "sigma" ? number(value) : score(value));
+
+function drawLegend(node, state, ends) {
+  const bar = h("canvas.heat-bar", { width: 256, height: 1, "aria-hidden": "true" });
+  const image = new ImageData(new Uint8ClampedArray(ramp(isDark()).buffer.slice(0)), 256, 1);
+  bar.getContext("2d").putImageData(image, 0, 0);
+  const [low, high] = state.own ? ["each study's lowest", "its highest"]
+    : ends === null ? ["–", "–"] : [show(state.kind, ends.low), show(state.kind, ends.high)];
+  const without = state.kind === "observed" ? "untried" : state.kind === "rate" ? "tried" : null;
+  fill(node,
+    h("span.heat-scale", {}, low, bar, high, KINDS[state.kind].log ? " (in factors)" : ""),
+    h("ul.heat-keys", {},
+      without && h(`li.${without}`, {}, without),
+      h("li.running", {}, "running"), h("li.failed", {}, "failed"), h("li.unlisted", {}, "not listed")));
+}
+
+// One study's row, to read.
+function rowTable() {
+  const title = h("p");
+  const list = table("Models of the study at the mark", [
+    { name: "Model", value: (cell) => cell.model, show: (cell) => cell.model },
+    { name: "State", value: (cell) => cell.state, show: (cell) => badge(cell.state) },
+    ...Object.entries(KINDS).map(([kind, { name }]) => ({
+      name,
+      align: "right",
+      value: (cell) => (Number.isFinite(cell[kind]) ? cell[kind] : null),
+      show: (cell) => show(kind, cell[kind]),
+    })),
+  ], { key: (cell) => cell.model });
+  return {
+    node: h("div", {}, title, list.node),
+    set(rows, row, admin) {
+      if (!row) {
+        fill(title, "No study is shown.");
+        list.set([]);
+        return;
+      }
+      fill(title, h("a", { href: address("studies", row.study) }, row.name),
+        admin ? ` of ${row.tenant}: ` : ": ",
+        `${plural(row.columns.length, "model")}, ${count(row, OBSERVED)} observed, ${count(row, RUNNING)} running, ${count(row, FAILED)} failed.`);
+      list.set(Array.from(rows.columns.keys(), (slot) => rows.cell(row, slot)).filter(Boolean));
+    },
+  };
+}
+
+const count = (row, state) => row.states.reduce((sum, each) => sum + (each === state), 0);

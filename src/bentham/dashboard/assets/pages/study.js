@@ -1,0 +1,175 @@
+// One study: how far it is, what comes next and why, and what to take home.
+
+import { h, link } from "/assets/dom.js";
+import { duration, known, number, plural, score, whole } from "/assets/format.js";
+import { badge, heading, notice, panel, tile } from "/assets/parts.js";
+import { actions } from "/assets/pages/study_actions.js";
+import { candidates } from "/assets/pages/study_candidates.js";
+import { learning } from "/assets/pages/study_learning.js";
+import { results } from "/assets/pages/study_results.js";
+import { trials } from "/assets/pages/study_trials.js";
+
+const READ_SECONDS = 1.5;
+const ANYWAY_SECONDS = 30; // what is believed of it may change with others' scores
+
+export async function open(context) {
+  const [id] = context.parameters;
+  const path = `/studies/${encodeURIComponent(id)}`;
+  const state = { study: null, candidates: [], record: [], next: null };
+
+  async function read() {
+    const [study, listed, record, next] = await Promise.all([
+      context.get(path), context.get(`${path}/candidates`), context.get(`${path}/record`),
+      context.get(`${path}/next`),
+    ]);
+    Object.assign(state, { study, candidates: listed.items, record: record.items, next });
+  }
+
+  const ran = trials(context, id);
+  await Promise.all([read(), ran.read()]);
+  const top = headPart(context, () => state.study, renew);
+  const pieces = [tiles(), nextPart(), learning(), candidates(), results(context), aboutPart()];
+  const [glance, next, best, all, outcome, about] = pieces;
+
+  function draw() {
+    for (const piece of [top, ...pieces]) piece.set(state);
+  }
+
+  async function renew() {
+    await read();
+    draw();
+  }
+
+  draw();
+  top.exports.addEventListener("click", () => outcome.reach());
+  context.show(state.study.name, top.node, glance.node,
+    h("div.study-top", {}, best.node, next.node),
+    all.node, outcome.node, ran.node, about.node);
+  const plan = context.renewer(renew, READ_SECONDS);
+  context.every(ANYWAY_SECONDS, plan);
+  context.listen((event) => {
+    if (event === null) ran.read();
+    else if (event.kind.startsWith("trial-") && event.study === id) ran.take(event);
+    else if (!concerns(event, state.study)) return;
+    plan();
+  });
+}
+
+// Whether an event is about the study, or about another's trial over the same data.
+function concerns(event, study) {
+  if (event.id === study.id) return event.kind.startsWith("study-");
+  const over = study.data || study.dataset;
+  return event.kind.startsWith("trial-") && event.tenant === study.tenant && event.dataset === over;
+}
+
+function headPart(context, study, renew) {
+  const shown = h("span", {});
+  const exports = h("button", { type: "button" }, "Export");
+  const moves = actions(context, study, renew);
+  const said = h("div", {});
+  const whose = context.session.role === "admin" ? h("span.quiet", {}, `of ${study().tenant}`) : null;
+  const node = h("div.stack", {},
+    h("p.crumbs", {}, link("#/studies", "Studies")),
+    heading(study().name, shown, whose, moves.node, exports),
+    moves.said, said);
+  let last = "";
+  return {
+    node,
+    exports,
+    set() {
+      const { state, reason } = study();
+      if (last === state + reason) return;
+      last = state + reason;
+      shown.replaceChildren(badge(state));
+      said.replaceChildren();
+      if (state === "closed") said.append(notice("", `Closed: ${reason || "it is over"}.`));
+      if (state === "paused") said.append(notice("warn", "Paused: no new trials start until it is resumed."));
+      moves.set();
+    },
+  };
+}
+
+function tiles() {
+  const best = tile("Best so far");
+  const tried = tile("Models tried");
+  const time = tile("Device time");
+  const more = tile("May still be added");
+  return {
+    node: h("div.tiles", {}, [best, tried, time, more].map((each) => each.node)),
+    set({ study, candidates: all }) {
+      const done = study.models - study.untried;
+      const counts = study.trials;
+      const odd = [[counts.failed, "failed"], [counts.lost, "lost"]].filter(([count]) => count);
+      best.set(score(study.incumbent?.score),
+        study.incumbent ? `${study.metric}, by ${study.incumbent.model}` : `${study.metric}; no score yet`);
+      tried.set(`${whole(done)} of ${whole(study.models)}`,
+        [[counts.running, "running"], ...odd].map(([count, word]) => `${whole(count)} ${word}`).join(", "));
+      time.set(duration(study.device_seconds),
+        `in ${plural(counts.running + counts.complete + counts.failed + counts.lost, "trial")}`);
+      const hopeful = all.filter((each) => known(each.expected_improvement))
+        .sort((one, other) => other.expected_improvement - one.expected_improvement)[0];
+      if (hopeful) {
+        more.set(number(hopeful.expected_improvement), `the most that is expected: ${hopeful.model}`);
+      } else more.set("–", study.state === "open" ? "nothing is left to try" : `the study is ${study.state}`);
+    },
+  };
+}
+
+function nextPart() {
+  const model = h("p.next-model", {});
+  const why = h("p", {});
+  const facts = h("dl.facts", {});
+  const node = panel("Next in line", model, why, facts);
+  return {
+    node,
+    set({ next }) {
+      model.textContent = next.model ?? "Nothing";
+      model.classList.toggle("quiet", next.model === null);
+      why.textContent = next.reason;
+      facts.hidden = next.model === null;
+      facts.replaceChildren(...[
+        ["Expected improvement", number(next.expected_improvement)],
+        ["Predicted cost", duration(next.cost)],
+        ["EI rate", `${number(next.rate)} a second`],
+      ].flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
+    },
+  };
+}
+
+function aboutPart() {
+  const facts = h("dl.facts", {});
+  const notes = h("ul.notes", {});
+  const node = panel("About this study", facts, notes);
+  let drawn = false;
+  return {
+    node,
+    set({ study }) {
+      if (drawn) return; // none of it changes
+      drawn = true;
+      const { training, stop } = study;
+      const rules = [
+        known(stop.trials) && `after ${plural(stop.trials, "trial")}`,
+        known(stop.cost) && `after ${duration(stop.cost)} of device time`,
+        known(stop.deadline) && `at ${new Date(1000 * stop.deadline).toLocaleString("en-GB")}`,
+        known(stop.expected_gain) && `when nothing is expected to add ${number(stop.expected_gain)}`,
+        "when every model was tried",
+      ].filter(Boolean);
+      const split = training && (training.split.kind === "folds"
+        ? `${training.split.folds} folds` : `${Math.round(100 * training.split.share)} % held out`);
+      const lines = [
+        ["Data", study.data || study.dataset],
+        ["Size", known(study.rows) &&
+          `${plural(study.rows, "row")}, ${plural(study.columns ?? 0, "column")} to learn from`],
+        ["Predicts", training && `${training.target} (${training.task})`],
+        ["Judged by", split ? `${study.metric}, ${split}` : study.metric],
+        ["Closes by itself", rules.join(", or ")],
+        ["Weight", number(study.weight)],
+        ["Created", new Date(1000 * study.created).toLocaleString("en-GB")],
+        ["Id", study.id],
+      ].filter(([, text]) => text);
+      facts.append(...lines.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
+      notes.append(...(training?.notes ?? []).map((note) => h("li", {}, note)));
+      notes.hidden = !notes.childElementCount;
+    },
+  };
+}

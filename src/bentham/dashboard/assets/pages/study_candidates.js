@@ -1,0 +1,158 @@
+// Every model of a study: what is believed of it, what it scored, what it would bring and cost.
+
+import { fill, h } from "/assets/dom.js";
+import { quantile, ticks } from "/assets/chart.js";
+import { duration, known, number, plural, score, settings, whole } from "/assets/format.js";
+import { badge, choice, figure, panel, table } from "/assets/parts.js";
+import { toDecision } from "/assets/links.js";
+
+const MANY = 20; // from so many values on, a few may lie beyond the edge
+
+export function candidates() {
+  const drawing = picture();
+  const list = candidateTable();
+  let given = null;
+  let order = "mean";
+  const sorting = choice("Order", [["mean", "By believed score"], ["rate", "By EI rate"]], order,
+    (now) => {
+      order = now;
+      draw();
+    });
+  const shown = figure("What is believed of each model", drawing.node, { beside: [sorting] });
+  const whole = panel("Candidates", h("div.tall", {}, list.node));
+
+  function draw() {
+    const { study, candidates: all } = given;
+    const sentence = told(study, all);
+    drawing.set([...all].sort(orders[order]), study.incumbent?.score ?? null, sentence);
+    shown.summarise(sentence);
+    list.set([...all].sort(orders.mean)); // so are those without a rate
+  }
+
+  return {
+    node: h("div.stack", {}, shown.node, whole),
+    set(next) {
+      given = next;
+      draw();
+    },
+  };
+}
+
+const belief = (each) => each.score ?? each.mean ?? -Infinity;
+const orders = {
+  mean: (one, other) => belief(other) - belief(one),
+  rate: (one, other) => (other.rate ?? -1) - (one.rate ?? -1) || belief(other) - belief(one),
+};
+
+function told(study, all) {
+  const counts = Object.groupBy(all, (each) => each.state);
+  const parts = ["observed", "running", "untried", "failed"]
+    .filter((state) => counts[state])
+    .map((state) => `${whole(counts[state].length)} ${state}`);
+  const likely = (counts.untried ?? []).filter((each) => known(each.mean)).sort(orders.mean)[0];
+  const best = study.incumbent && `The best so far is ${study.incumbent.model} with ` +
+    `${score(study.incumbent.score)}. `;
+  const hope = likely && `Of the untried, ${likely.model} is believed best: ` +
+    `${score(likely.mean)} give or take ${number(likely.sigma, 2)}.`;
+  return `${plural(all.length, "model")}: ${parts.join(", ")}. ${best || ""}${hope || ""}`.trim();
+}
+
+// -- the picture: a line for each model
+
+function picture() {
+  const axis = h("div.axis-line", {});
+  const mark = h("div.incumbent-line", {});
+  const rows = h("div.rows", {});
+  const image = h("div.beliefs", { role: "img" }, axis, h("div.field-of", {}, rows, mark));
+  const legend = h("ul.legend.beliefs-legend", {},
+    h("li.seen", {}, "observed"), h("li.believed", {}, "believed: mean ± one standard deviation"),
+    h("li.running", {}, "running"), h("li.failed", {}, "failed"), h("li.best", {}, "best so far"));
+  const kept = new Map();
+  const node = h("div", {}, legend,
+    h("div.tall.scroll", { tabindex: "0", role: "region", "aria-label": "Beliefs, model by model" }, image));
+
+  return {
+    node,
+    set(all, best, sentence) {
+      image.setAttribute("aria-label", sentence);
+      const [low, high] = ends(all);
+      const at = (value) => 100 * Math.min(1, Math.max(0, (value - low) / (high - low)));
+      fill(axis, ticks(low, high, 5).map((value) =>
+        h("span", { style: { left: `${at(value)}%` } }, String(Number(value.toPrecision(4))))));
+      mark.hidden = best === null;
+      if (best !== null) mark.style.setProperty("--at", String(at(best) / 100));
+      const nodes = all.map((each) => {
+        const print = [each.state, each.score, each.mean, each.sigma, low, high].join();
+        const before = kept.get(each.model);
+        if (before?.print === print) return before.node;
+        const made = line(each, at, low);
+        kept.set(each.model, { print, node: made });
+        return made;
+      });
+      rows.replaceChildren(...nodes);
+    },
+  };
+}
+
+function line(each, at, low) {
+  const track = h("span.track", {});
+  const place = (kind, value, text = "") =>
+    track.append(h(`span.${kind}`, { style: { left: `${at(value)}%` } }, text));
+  if (each.state === "observed") {
+    place(each.score < low ? "seen.beyond" : "seen", each.score);
+  } else if (known(each.mean)) {
+    const [from, to] = [at(each.mean - each.sigma), at(each.mean + each.sigma)];
+    track.append(h("span.band", { style: { left: `${from}%`, width: `${to - from}%` } }));
+    place("mean", each.mean);
+    if (each.state === "running") place("ring", each.mean);
+    if (each.state === "failed") place("cross", each.mean, "×");
+  } else if (each.state === "failed") place("cross", low, "×");
+  const text = each.state === "observed" ? score(each.score)
+    : known(each.mean) ? `${score(each.mean)} ± ${number(each.sigma, 2)}` : "not known";
+  return h("div.belief", { "data-state": each.state, title: `${each.model}, ${each.state}: ${text}` },
+    h("span.name", {}, each.model), track);
+}
+
+// Where the axis ends: around all, but for a few that are far below.
+function ends(all) {
+  const lows = all.map((each) => each.score ?? (known(each.mean) ? each.mean - each.sigma : null))
+    .filter(known);
+  const highs = all.map((each) => each.score ?? (known(each.mean) ? each.mean + each.sigma : null))
+    .filter(known);
+  if (!lows.length) return [0, 1];
+  const low = lows.length >= MANY ? quantile(lows, 0.05) : Math.min(...lows);
+  const high = Math.max(...highs);
+  const room = 0.03 * (high - low) || 0.05;
+  return [low - room, high + room];
+}
+
+// -- the table
+
+function candidateTable() {
+  return table("Candidates, one by one", [
+    { name: "Model", value: (each) => each.model, show: modelCell },
+    { name: "State", value: (each) => each.state, show: (each) => badge(each.state) },
+    { name: "Score", align: "right", value: (each) => each.score, show: (each) => score(each.score) },
+    { name: "Believed", align: "right", value: (each) => each.mean, show: believed },
+    { name: "EI", align: "right", value: (each) => each.expected_improvement,
+      show: (each) => number(each.expected_improvement) },
+    { name: "EI rate", align: "right", value: (each) => each.rate,
+      show: (each) => (known(each.rate) ? `${number(each.rate)} /s` : "–") },
+    { name: "Cost predicted", align: "right", value: (each) => each.cost,
+      show: (each) => duration(each.cost) },
+    { name: "Took", align: "right", value: (each) => each.duration ?? null,
+      show: (each) => duration(each.duration) },
+    { name: "Decision", show: (each) =>
+      (each.trial ? toDecision(each.trial, "Why", h("span.unseen", {}, ` ${each.model}`)) : "") },
+  ], { key: (each) => each.model, order: { by: "EI rate", down: true } });
+}
+
+function modelCell(each) {
+  const said = [each.algorithm, settings(each.configuration)].filter(Boolean).join(": ");
+  return h("span.model", {}, each.model, said && h("span.quiet", {}, said));
+}
+
+function believed(each) {
+  if (!known(each.mean)) return "–";
+  return each.state === "observed" ? score(each.mean) : `${score(each.mean)} ± ${number(each.sigma, 2)}`;
+}

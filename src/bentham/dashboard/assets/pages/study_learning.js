@@ -1,0 +1,75 @@
+// How a study's best score came about.
+
+import { chart, quantile, ticks } from "/assets/chart.js";
+import { duration, known, plural, score } from "/assets/format.js";
+import { figure, table } from "/assets/parts.js";
+import { toDecision } from "/assets/links.js";
+
+const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200,
+  86400, 172800, 604800, 1209600, 2592000];
+
+export function learning() {
+  const drawing = chart({
+    height: 250, label: "Best score so far over time",
+    x: { format: duration, ticks: elapsed }, y: { format: score, tick: short },
+  });
+  const list = table("Scores as they came", [
+    { name: "After", value: (line) => line.seconds, show: (line) => duration(line.seconds) },
+    { name: "Model", value: (line) => line.model, show: (line) => toDecision(line.trial, line.model) },
+    { name: "Score", align: "right", value: (line) => line.score, show: (line) => score(line.score) },
+    { name: "Best so far", align: "right", value: (line) => line.best, show: (line) => score(line.best) },
+    { name: "Device time by then", align: "right", value: (line) => line.device_seconds,
+      show: (line) => duration(line.device_seconds) },
+  ], { key: (line) => line.trial, empty: "No score yet." });
+  const shown = figure("Best so far", drawing.node, { table: list });
+  let rows = [];
+  shown.details.addEventListener("toggle", () => list.set(shown.details.open ? rows : []));
+
+  return {
+    node: shown.node,
+    set({ study, record }) {
+      rows = record;
+      if (shown.details.open) list.set(rows);
+      drawing.node.hidden = !record.length;
+      const sentence = told(study, record);
+      shown.summarise(sentence);
+      drawing.describe(sentence);
+      if (!record.length) return;
+      const last = record.at(-1);
+      const now = study.state === "open" ? Date.now() / 1000 - study.created : 0;
+      const end = Math.max(last.seconds, now);
+      // One wild score must not flatten the rest: what is far below stands at the lower edge.
+      const low = Math.min(record[0].best, quantile(record.map((line) => line.score), 0.1));
+      drawing.set({
+        lines: [{
+          name: "Best so far", style: "main", steps: true,
+          x: [...record.map((line) => line.seconds), end],
+          y: [...record.map((line) => line.best), last.best],
+        }],
+        marks: [{
+          style: "second", x: record.map((line) => line.seconds),
+          y: record.map((line) => Math.max(low, line.score)),
+        }],
+        ends: { x: [0, end] },
+      });
+    },
+  };
+}
+
+function told(study, record) {
+  if (!record.length) return "No score yet: the first trial is still to end.";
+  const last = record.at(-1);
+  const found = record.find((line) => line.best === last.best);
+  return `${score(last.best)} (${study.metric}) is the best of ${plural(record.length, "score")}; ` +
+    `${found.model} reached it after ${duration(found.seconds)}. Each circle is a trial's score.`;
+}
+
+function elapsed(low, high, about) {
+  if (high - low < 2) return ticks(low, high, about);
+  const step = STEPS.find((each) => (high - low) / each <= about) ?? STEPS.at(-1);
+  const found = [];
+  for (let at = Math.ceil(low / step) * step; at <= high; at += step) found.push(at);
+  return found;
+}
+
+const short = (value) => (known(value) ? String(Number(value.toPrecision(4))) : "");

@@ -1,0 +1,89 @@
+// The trials of a study, the newest first, as they run.
+
+import { fill, h } from "/assets/dom.js";
+import { clock, duration, known, percent, score } from "/assets/format.js";
+import { badge, notice, panel, table } from "/assets/parts.js";
+import { toDecision } from "/assets/links.js";
+
+const PAGE = 100;
+
+export function trials(context, study) {
+  const found = new Map();
+  let next = null;
+  const list = table("Trials, the newest first", [
+    { name: "Model", value: (trial) => trial.model, show: (trial) => trial.model },
+    { name: "State", value: (trial) => trial.state, show: stateCell },
+    { name: "Score", align: "right", value: (trial) => trial.score, show: (trial) => score(trial.score) },
+    { name: "Device", align: "nowrap", value: (trial) => trial.device, show: (trial) => trial.device },
+    { name: "Started", align: "right", value: (trial) => trial.started,
+      show: (trial) => clock(trial.started) },
+    { name: "Took", align: "right", value: (trial) => took(trial), show: (trial) => duration(took(trial)) },
+    { name: "Predicted", align: "right", value: (trial) => trial.cost,
+      show: (trial) => duration(trial.cost) },
+    { name: "More", show: (trial) => h("span.links", {},
+      toDecision(trial.id, "Why", h("span.unseen", {}, ` ${trial.model}`)), " ",
+      trial.state !== "running" && h("a", {
+        href: `/v1/trials/${encodeURIComponent(trial.id)}/log`, target: "_blank", rel: "noopener",
+      }, "Log", h("span.unseen", {}, ` of ${trial.model}, in a new tab`))) },
+  ], { key: (trial) => trial.id, empty: "No trial yet: the first starts when a device is free.",
+    order: { by: "Started", down: true } });
+  const said = h("div", { role: "alert" });
+  const more = h("button", { type: "button", hidden: true, onclick: () => older() }, "Older trials");
+  const node = panel("Trials", h("div.tall", {}, list.node), h("div.actions", {}, more), said);
+
+  const path = (after) => `/trials?study=${encodeURIComponent(study)}&limit=${PAGE}` +
+    (after ? `&after=${encodeURIComponent(after)}` : "");
+
+  function draw() {
+    list.set([...found.values()]);
+  }
+
+  async function read() {
+    const page = await context.get(path(null));
+    if (!found.size) next = page.next;
+    // The answer may be older than what was told of a trial's end.
+    for (const trial of page.items) if (!known(found.get(trial.id)?.ended)) found.set(trial.id, trial);
+    more.hidden = next === null;
+    draw();
+  }
+
+  async function older() {
+    more.disabled = true;
+    fill(said);
+    try {
+      const page = await context.get(path(next));
+      next = page.next;
+      for (const trial of page.items) if (!found.has(trial.id)) found.set(trial.id, trial);
+      draw();
+    } catch (error) {
+      if (!context.signal.aborted) fill(said, notice("bad", error.message));
+    } finally {
+      more.disabled = false;
+      more.hidden = next === null;
+    }
+  }
+
+  // How long those that run have been at it.
+  context.every(1, () => [...found.values()].some((trial) => trial.state === "running") && draw());
+  const redraw = context.renewer(async () => draw(), 0.5);
+  return {
+    node,
+    read,
+    take(event) {
+      found.set(event.id, event); // as the trial is now
+      redraw();
+    },
+  };
+}
+
+function took(trial) {
+  const until = trial.ended ?? Date.now() / 1000;
+  return Math.max(0, until - trial.started);
+}
+
+function stateCell(trial) {
+  const far = trial.state === "running" && known(trial.progress) && trial.progress > 0
+    ? percent(trial.progress) : "";
+  return h("span.state", {}, badge(trial.state), far,
+    trial.reason && h("span.reason", {}, trial.reason));
+}

@@ -1,0 +1,178 @@
+// What if there were more devices, or fewer? Simulated from what is believed now.
+
+import { post, remove } from "/assets/api.js";
+import { address, fill, h, unique } from "/assets/dom.js";
+import { clock, duration, known, percent } from "/assets/format.js";
+import { badge, emptyPanel, heading, notice, panel, table } from "/assets/parts.js";
+import { outcome } from "/assets/whatif_outcome.js";
+import { answerOf, question, regret, sentence } from "/assets/whatif_words.js";
+
+const MOST_DEVICES = 64;
+const ACTIVE = new Set(["waiting", "running"]);
+
+export async function open(context) {
+  const [overview, runs] = await Promise.all([context.get("/overview"), context.get("/whatif")]);
+  const named = context.parameters[0];
+  const chosen = named ? await context.get(`/whatif/${encodeURIComponent(named)}`)
+    : runs.items.find((run) => ACTIVE.has(run.state) || run.state === "complete") ?? null;
+  const place = h("div.form");
+  const earlier = earlierRuns();
+  let shown = null; // the run that is shown: { id, view }
+  let polling = false;
+
+  const ask = questionForm(async (body) => {
+    const run = await post("/whatif", body, { signal: context.signal });
+    history.replaceState(null, "", address("whatif", run.id));
+    show(run);
+    context.say("The simulation has begun.");
+    await renewList();
+  });
+
+  function show(run) {
+    if (shown?.id !== run.id) {
+      const view = outcome(run, () => cancel(run.id));
+      shown = { id: run.id, view };
+      fill(place, view.node);
+    }
+    shown.state = run.state;
+    shown.view.set(run);
+  }
+
+  async function cancel(id) {
+    await remove(`/whatif/${encodeURIComponent(id)}`, { signal: context.signal });
+    await poll();
+  }
+
+  async function renewList() {
+    earlier.set((await context.get("/whatif")).items);
+  }
+
+  // While one runs: what it knows by now.
+  async function poll() {
+    if (polling || shown === null || !ACTIVE.has(shown.state)) return;
+    polling = true;
+    try {
+      const run = await context.get(`/whatif/${encodeURIComponent(shown.id)}`);
+      if (run.id !== shown.id) return;
+      show(run);
+      if (ACTIVE.has(run.state)) return;
+      context.say(run.state === "complete" ? sentence(run) : `The simulation is ${run.state}.`);
+      await renewList();
+    } catch (error) {
+      if (error.status !== 404) return; // the banner tells of a lost connection; the next look may do
+      shown = null;
+      fill(place, notice("warn", "The server no longer knows this simulation: it keeps the latest, ",
+        "and none over a restart. Ask again."));
+    } finally {
+      polling = false;
+    }
+  }
+
+  context.show("What if",
+    heading("What if", h("span.estimate", {}, "an estimate")),
+    h("p.quiet", {}, "How long until everybody's best model is nearly as good as it can get, with more ",
+      "devices or fewer? Studies are played on from now, many times over, with scores drawn from what is ",
+      "believed of them: by Bentham, and by round robin."),
+    ask.node, place, earlier.node);
+  ask.set(overview);
+  earlier.set(runs.items);
+  if (chosen !== null) show(chosen);
+  context.every(1, poll);
+  const renew = context.renewer(async () => ask.set(await context.get("/overview")), 2);
+  context.listen(renew);
+}
+
+// The question: how many devices, and which regret is low enough.
+function questionForm(run) {
+  const ids = ["devices", "regret", "draws"].map(unique);
+  const devices = h("input", { type: "number", id: ids[0], min: 1, max: MOST_DEVICES, step: 1, required: true });
+  const slider = h("input", { type: "range", min: 1, max: MOST_DEVICES, step: 1, "aria-label": "Devices, by slider" });
+  const level = h("input", { type: "number", id: ids[1], min: 0, step: "any", "aria-describedby": `${ids[1]}-hint` });
+  const draws = h("input", { type: "number", id: ids[2], min: 1, max: 256, step: 1, value: 16, required: true });
+  const now = h("span.hint");
+  const hint = h("span.hint", { id: `${ids[1]}-hint` });
+  const said = h("div", { role: "alert" });
+  const button = h("button.main", { type: "submit" }, "Run the simulation");
+  let begun = false;
+
+  devices.addEventListener("input", () => (slider.value = devices.value));
+  slider.addEventListener("input", () => (devices.value = slider.value));
+
+  async function submit(event) {
+    event.preventDefault();
+    button.disabled = true;
+    fill(said);
+    try {
+      await run({
+        devices: Number(devices.value),
+        regret: level.value === "" ? null : Number(level.value),
+        draws: Number(draws.value),
+      });
+    } catch (error) {
+      if (error.name !== "AbortError") fill(said, notice("bad", error.message));
+    }
+    button.disabled = false;
+  }
+
+  const form = h("form.form", { onsubmit: submit },
+    said,
+    h("div.whatif-form", {},
+      h("div.field", {}, h("label", { for: ids[0] }, "Devices"),
+        h("div.whatif-devices", {}, devices, slider), now),
+      h("div.field", {}, h("label", { for: ids[1] }, "Until mean regret is below"), level, hint)),
+    h("details", {}, h("summary", {}, "More"),
+      h("div.field", {}, h("label", { for: ids[2] }, "Draws"), draws,
+        h("span.hint", {}, "More draws take longer and make the bands truer."))),
+    h("div.actions", {}, button));
+  const body = h("div", {}, form);
+  const node = panel("The question", body);
+  node.classList.add("unprinted");
+
+  return {
+    node,
+    set({ devices: there, regret_estimate: estimate, queue }) {
+      const lacks = queue.open_studies === 0 ? noStudy() : !there?.registered ? noDevice() : null;
+      if (lacks !== null) fill(body, lacks);
+      else if (!form.isConnected) fill(body, form);
+      now.textContent = `Now there ${there?.registered === 1 ? "is" : "are"} ${there?.registered ?? 0}.`;
+      hint.textContent = `Now it is about ${regret(estimate)}. Left empty: half of that.`;
+      level.placeholder = regret(estimate / 2);
+      if (begun || lacks !== null) return;
+      begun = true;
+      devices.value = slider.value = Math.max(1, Math.min(MOST_DEVICES, 2 * there.registered));
+    },
+  };
+}
+
+const noStudy = () => emptyPanel("No study is open",
+  h("p", {}, "There is nothing to play on. Create a study or resume one first."),
+  h("a", { href: "#/new" }, "Create a study"));
+
+const noDevice = () => emptyPanel("No device is registered",
+  h("p", {}, "Start one where it is to work, and ask again: ", h("code", {}, "bentham worker")));
+
+// What was asked before.
+function earlierRuns() {
+  const list = table("Questions asked before", [
+    { name: "Asked", value: (run) => run.created, show: (run) => clock(run.created) },
+    { name: "Question", show: (run) => h("a", { href: address("whatif", run.id) }, question(run)) },
+    { name: "State", value: (run) => run.state, show: (run) => badge(run.state) },
+    { name: "Answer", align: "right", show: (run) => {
+      const answer = answerOf(run, run.devices, "bentham");
+      if (answer === null) return run.state === "running" ? percent(run.progress) : "–";
+      return known(answer.median) ? duration(answer.median) : "not reached";
+    } },
+    { name: "Draws", align: "right", value: (run) => run.draws, show: (run) => String(run.draws) },
+    { name: "Studies", align: "right", value: (run) => run.studies, show: (run) => String(run.studies) },
+  ], { key: (run) => run.id });
+  const node = panel("Asked before", list.node,
+    h("p.quiet", {}, "The server keeps the latest of them until it stops."));
+  node.classList.add("unprinted", "whatif-earlier");
+  return {
+    node,
+    set(runs) {
+      node.hidden = runs.length === 0;
+      list.set(runs);
+    },
+  };
+}

@@ -1,0 +1,206 @@
+// What pages are made of: headings, tiles, tables, and the states of having nothing to show.
+
+import { fill, h, unique } from "/assets/dom.js";
+
+export function heading(title, ...beside) {
+  return h("div.heading", {}, h("h1", {}, title), h("div.beside", {}, beside));
+}
+
+export function panel(title, ...children) {
+  const id = unique("panel");
+  return h("section.panel", { "aria-labelledby": id }, h("h2", { id }, title), children);
+}
+
+// A figure worth a glance.
+export function tile(name, hint = "") {
+  const value = h("span.value", {}, "–");
+  const detail = h("span.detail", {}, hint);
+  return {
+    node: h("div.tile", {}, h("span.name", {}, name), value, detail),
+    set(text, more = hint) {
+      if (value.textContent !== text) value.textContent = text;
+      if (detail.textContent !== more) detail.textContent = more;
+    },
+  };
+}
+
+export function badge(state) {
+  return h("span.badge", { "data-state": state }, state);
+}
+
+// A share of one, as a bar beside its number.
+export function meter(value, text) {
+  const bar = h("span");
+  bar.style.width = `${100 * Math.max(0, Math.min(1, value ?? 0))}%`;
+  return h("span.metered", {}, h("span.meter", { "aria-hidden": "true" }, bar), text);
+}
+
+export function loadingPanel() {
+  return h("div.waiting", { role: "status" }, h("span.spinner", { "aria-hidden": "true" }),
+    "Loading …");
+}
+
+export function emptyPanel(title, ...children) {
+  return h("div.empty", {}, h("h2", {}, title), children);
+}
+
+export function errorPanel(error, again) {
+  const title = error.status === 404 ? "Not found" : error.title ?? "This did not work";
+  return h("section.empty", { role: "alert" }, h("h1", {}, title), h("p", {}, error.message),
+    h("p", {},
+      again && h("button", { type: "button", onclick: again }, "Try again"),
+      " ",
+      h("a", { href: "#/" }, "To the overview")));
+}
+
+export function notice(kind, ...children) {
+  return h(`p.notice.${kind}`, {}, children);
+}
+
+// A table. Columns: { name, value(row), show(row), align, sort }; rows are known by their `key`.
+// `show` gives text or nodes; by `value` rows are sorted when the head of the column is pressed.
+// Where rows are many and change often, `stamp(row)` tells by all that is shown whether one has.
+export function table(caption, columns, options = {}) {
+  const { key, empty = "Nothing yet.", most = 500, order, stamp } = options;
+  const body = h("tbody");
+  const head = h("tr");
+  const more = h("p.quiet");
+  const state = { rows: [], by: order?.by ?? null, down: order?.down ?? false };
+  const kept = new Map();
+
+  for (const column of columns) {
+    const align = column.align ? { class: column.align } : {};
+    if (!column.value) {
+      head.append(h("th", { scope: "col", ...align }, column.name));
+      continue;
+    }
+    const button = h("button.sort", { type: "button", onclick: () => sortBy(column) }, column.name);
+    head.append((column.head = h("th", { scope: "col", ...align }, button)));
+  }
+
+  function sortBy(column) {
+    const first = column.align === "right"; // of numbers, the largest first
+    state.down = state.by === column.name ? !state.down : first;
+    state.by = column.name;
+    draw();
+  }
+
+  function sorted() {
+    const column = columns.find((each) => each.name === state.by);
+    for (const each of columns) {
+      each.head?.setAttribute("aria-sort",
+        each !== column ? "none" : state.down ? "descending" : "ascending");
+    }
+    if (!column) return state.rows;
+    const sign = state.down ? -1 : 1;
+    return [...state.rows].sort((one, other) => {
+      const [a, b] = [column.value(one), column.value(other)];
+      const [lacksA, lacksB] = [a === null || a === undefined, b === null || b === undefined];
+      if (lacksA || lacksB) return lacksA - lacksB; // what is not known comes last, either way
+      return a < b ? -sign : a > b ? sign : 0;
+    });
+  }
+
+  function draw() {
+    const rows = sorted().slice(0, most);
+    if (!rows.length) {
+      kept.clear();
+      fill(body, h("tr", {}, h("td.quiet", { colspan: columns.length }, empty)));
+    } else {
+      const alive = new Set();
+      let focused = null;
+      const nodes = rows.map((row) => {
+        const name = key ? key(row) : row;
+        alive.add(name);
+        const stamped = stamp?.(row);
+        if (stamped !== undefined && kept.get(name)?.stamped === stamped) return kept.get(name).node;
+        const cells = columns.map((column) => column.show(row));
+        const print = cells.map((cell) => (cell instanceof Node ? cell.outerHTML : cell)).join("\n");
+        const before = kept.get(name);
+        if (before?.print === print) {
+          before.stamped = stamped;
+          return before.node; // the focus stays where it is
+        }
+        const node = h("tr", {}, cells.map((cell, place) =>
+          place === 0
+            ? h("th", { scope: "row", class: columns[0].align }, cell)
+            : h("td", { class: columns[place].align }, cell)));
+        if (before?.node.contains(document.activeElement)) {
+          focused = [node, focusable(before.node).indexOf(document.activeElement)];
+        }
+        kept.set(name, { print, stamped, node });
+        return node;
+      });
+      for (const name of kept.keys()) if (!alive.has(name)) kept.delete(name);
+      body.querySelectorAll("td.quiet[colspan]").forEach((cell) => cell.parentNode.remove());
+      arrange(body, nodes);
+      if (focused) focusable(focused[0])[focused[1]]?.focus({ preventScroll: true });
+    }
+    const left = state.rows.length - rows.length;
+    more.textContent = left > 0 ? `And ${left.toLocaleString("en")} more.` : "";
+  }
+
+  const node = h("div", {},
+    h("div.scroll", { tabindex: "0", role: "region", "aria-label": `${caption}: table` },
+      h("table", {}, h("caption.unseen", {}, caption), h("thead", {}, head), body)),
+    more);
+  return {
+    node,
+    set(rows) {
+      state.rows = rows;
+      draw();
+    },
+  };
+}
+
+const focusable = (node) => [...node.querySelectorAll("a, button, select, input")];
+
+// Put rows in order, moving only what is out of place.
+function arrange(body, nodes) {
+  let place = body.firstChild;
+  for (const node of nodes) {
+    if (node === place) place = place.nextSibling;
+    else body.insertBefore(node, place);
+  }
+  while (place) {
+    const next = place.nextSibling;
+    place.remove();
+    place = next;
+  }
+}
+
+// A picture with its title, its sentence, and the same as a table for who wants to read it.
+export function figure(title, drawing, { beside = [], table: made = null } = {}) {
+  const id = unique("figure");
+  const summary = h("p.summary", {});
+  const details = made && h("details", {}, h("summary", {}, "As a table"), made.node);
+  const node = h("section.panel", { "aria-labelledby": id },
+    h("div.heading", {}, h("h2", { id }, title), h("div.beside", {}, beside)),
+    drawing, summary, details);
+  return {
+    node,
+    details,
+    summarise(text) {
+      if (summary.textContent !== text) summary.textContent = text;
+    },
+  };
+}
+
+// One of a few, by buttons.
+export function choice(label, options, chosen, change) {
+  const group = h("div.choice", { role: "group", "aria-label": label });
+  const draw = (now) => {
+    fill(group, options.map(([value, name]) =>
+      h("button", {
+        type: "button",
+        "aria-pressed": String(value === now),
+        onclick: () => {
+          draw(value);
+          group.querySelector('[aria-pressed="true"]').focus();
+          change(value);
+        },
+      }, name)));
+  };
+  draw(chosen);
+  return group;
+}

@@ -1,0 +1,70 @@
+// Colours for values: one even ramp, from what nearly is the ground to what stands out most, so that
+// more is always farther from the page's own colour. Its lightness alone tells the order, whatever
+// hues an eye can tell apart.
+
+import { h } from "/assets/dom.js";
+
+const STEPS = 256;
+// Lightness, chroma and hue (OKLCH) at the ends and between them.
+const PALE = [0.955, 0.045, 105];
+const MIDDLE = [0.63, 0.09, 195];
+const DEEP = [0.3, 0.115, 275];
+
+function between(one, other, part) {
+  return one.map((value, place) => value + (other[place] - value) * part);
+}
+
+function shade(part) {
+  return part < 0.5 ? between(PALE, MIDDLE, 2 * part) : between(MIDDLE, DEEP, 2 * part - 1);
+}
+
+// The ramp as pixels, low first; the browser knows how to mix them.
+export function ramp(dark) {
+  const canvas = h("canvas", { width: STEPS, height: 1 });
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  for (let step = 0; step < STEPS; step += 1) {
+    const part = step / (STEPS - 1);
+    const [lightness, chroma, hue] = shade(dark ? 1 - part : part);
+    pen.fillStyle = `oklch(${lightness} ${chroma} ${hue})`;
+    pen.fillRect(step, 0, 1, 1);
+  }
+  return new Uint32Array(pen.getImageData(0, 0, STEPS, 1).data.buffer);
+}
+
+// Whether the page is dark now, by its own choice or by the system's.
+export function isDark() {
+  const theme = document.documentElement.dataset.theme;
+  if (theme === "light" || theme === "dark") return theme === "dark";
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+// Between which values the colours change: the middle 96 % of them, so that one odd value does not
+// take all the colours. Of very many values some are looked at. Where values span orders of
+// magnitude, `log` counts in factors, over three powers of ten at most.
+export function endsOf(columns, log = false, most = 20_000) {
+  const total = columns.reduce((sum, column) => sum + column.length, 0);
+  const stride = Math.max(1, Math.floor(total / most));
+  const values = [];
+  let at = 0;
+  for (const column of columns) {
+    for (; at < column.length; at += stride) {
+      const value = column[at];
+      if (Number.isFinite(value) && !(log && value <= 0)) values.push(value);
+    }
+    at -= column.length;
+  }
+  if (!values.length) return null;
+  const sorted = Float64Array.from(values).sort();
+  const quantile = (share) => sorted[Math.round(share * (sorted.length - 1))];
+  const [low, high] = [quantile(0.02), quantile(0.98)];
+  return { low: log ? Math.max(low, high / 1000) : low, high, log };
+}
+
+// The place of a value on the ramp, from 0 to 255.
+export function stepOf(value, { low, high, log }) {
+  if (!(high > low)) return value >= high ? STEPS - 1 : 0;
+  const part = log
+    ? Math.log(Math.max(value, low) / low) / Math.log(high / low)
+    : (value - low) / (high - low);
+  return Math.round((STEPS - 1) * Math.min(1, Math.max(0, part)));
+}
