@@ -23,6 +23,7 @@ COMMANDS = {
     "worker": "worker:worker",
     "status": "remote_status:status",
     "explain": "remote_explain:explain",
+    "whatif": "remote_whatif:whatif",
     "algorithms": "remote_catalog:algorithms",
     "metrics": "remote_catalog:metrics",
     "costs": "remote_catalog:costs",

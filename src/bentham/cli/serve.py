@@ -96,6 +96,14 @@ def serve(
         float,
         typer.Option(min=0.0, metavar="N", help="Requests a second for each token; 0: no limit."),
     ] = 2000.0,
+    secure_cookies: Annotated[
+        bool,
+        typer.Option(
+            "--secure-cookies",
+            help="Browsers send the dashboard's cookie over TLS only. Give it when a proxy with "
+            "TLS is in front; without one nobody could sign in from another machine.",
+        ),
+    ] = False,
     log_level: Annotated[
         str, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")
     ] = "info",
@@ -108,6 +116,8 @@ def serve(
 
     [bold]bentham serve --data /var/lib/bentham[/]
     """
+    from bentham.forecast.process import ForecastProcess
+    from bentham.http.app import create_app
     from bentham.http.gate import Bounds
     from bentham.http.logs import configure_logs
     from bentham.http.metrics import Metrics
@@ -156,7 +166,9 @@ def serve(
         )
         files = open_files(database, data)
         bounds = Bounds(dataset_bytes=max_upload * 2**20, requests_per_second=rate_limit)
-        raise typer.Exit(run(engine, metrics, files, catalog, listener, bounds))
+        forecaster = ForecastProcess(data, database)
+        app = create_app(engine, metrics, files, catalog, bounds, secure_cookies, forecaster)
+        raise typer.Exit(run(engine, app, listener, bounds))
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -17,6 +17,7 @@ from bentham.client.connection import Connection, asked, part
 from bentham.client.datasets import DataCalls
 from bentham.client.devices import DeviceCalls
 from bentham.client.events import Event, follow
+from bentham.client.looks import LookCalls
 from bentham.errors import InvalidInput
 from bentham.wire import (
     Candidate,
@@ -26,7 +27,6 @@ from bentham.wire import (
     IssuedToken,
     Limits,
     LogRecord,
-    Overview,
     StopRules,
     Study,
     StudyCreate,
@@ -36,10 +36,12 @@ from bentham.wire import (
     Token,
     TokenCreate,
     Trial,
+    WhatIf,
+    WhatIfCreate,
 )
 
 
-class Client(DeviceCalls, DataCalls):
+class Client(DeviceCalls, DataCalls, LookCalls):
     """Speaks to the server at an address such as http://127.0.0.1:8642.
 
     A request may take `timeout` seconds; one that failed for want of a connection, or because the
@@ -214,9 +216,31 @@ class Client(DeviceCalls, DataCalls):
         """All past runs as CSV text."""
         return self._text("/v1/history")
 
-    def overview(self) -> Overview:
-        """The pool, or a tenant's part of it, at a glance."""
-        return self._get("/v1/overview", Overview)
+    # -- what if --------------------------------------------------------------------------------
+
+    def ask_what_if(
+        self, regret: float | None = None, devices: int | None = None, draws: int = 16
+    ) -> WhatIf:
+        """Ask when mean regret would fall below a level with so many devices. For admins.
+
+        The answer is computed in the background: look at it with `what_if` until it is complete.
+        """
+        body = asked(WhatIfCreate, regret=regret, devices=devices, draws=draws)
+        return self._post("/v1/whatif", WhatIf, body)
+
+    def what_ifs(self) -> list[WhatIf]:
+        """The latest questions and answers, the newest first, without curves. For admins."""
+        return list(self._items("/v1/whatif", WhatIf))
+
+    def what_if(self, what_if_id: str) -> WhatIf:
+        """One question, and its answer as far as it is known. For admins."""
+        return self._get(f"/v1/whatif/{part('what-if', what_if_id)}", WhatIf)
+
+    def cancel_what_if(self, what_if_id: str) -> WhatIf:
+        """Give a question up. For admins."""
+        return self._connection.ask("DELETE", f"/v1/whatif/{part('what-if', what_if_id)}", WhatIf)
+
+    # -- as it happens --------------------------------------------------------------------------
 
     def events(self, last_id: str | None = None) -> Iterator[Event]:
         """What happens, as it happens, without end; from after `last_id`, if given.

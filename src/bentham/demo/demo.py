@@ -20,7 +20,7 @@ from rich.live import Live
 from bentham.client import Client
 from bentham.demo.comparison import REPLAYS, compare, in_words
 from bentham.demo.look import Look, look
-from bentham.demo.processes import Child, server, worker
+from bentham.demo.processes import Child, admin_token, server, worker
 from bentham.demo.record import Measured, fingerprint, measure, score_rows, study_row
 from bentham.demo.report import comparison_grid, comparison_json, results
 from bentham.demo.screen import WIDTH, Screen, clock
@@ -58,6 +58,8 @@ def run_demo(demo: Demo) -> None:
         token = admin.issue_token("device", label="the demo's worker").secret
         working = stack.enter_context(worker(folder, admin.server, token, demo.devices))
         console.print(f"It is at {admin.server}, with a worker of {demo.devices} devices.")
+        console.print("Watch it there in a browser; the operator's token, to sign in, is in")
+        console.print(f"  {admin_token(folder)}", soft_wrap=True)
         _create(demo, admin, working, folder, console)
         seen = _watch(admin, [serving, working], console)
         measured = measure(admin)
@@ -172,7 +174,9 @@ def _stay(
     """Stay up until an interrupt, and say how to look around."""
     study, program = measured.studies[0], _program()
     token = folder / f"{study.tenant}.token"
-    console.print(f"\nThe service stays up at {address}. Look around in another terminal:\n")
+    console.print(
+        f"\nThe service stays up at {address}, for a browser, too. In another terminal:\n"
+    )
     console.print(
         f"  export BENTHAM_SERVER={address}\n"
         f"  export BENTHAM_TOKEN_FILE={token}\n"

@@ -51,6 +51,11 @@ class Child:
         end(self._process)
 
 
+def admin_token(folder: Path) -> Path:
+    """Where the server writes the operator's token."""
+    return folder / "data" / "admin.token"
+
+
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[Child, Client]]:
     """A server on a free port with all that it keeps in the folder; it has started."""
@@ -58,7 +63,7 @@ def server(folder: Path) -> Iterator[tuple[Child, Client]]:
         port = probe.getsockname()[1]
     options = ["--data", str(folder / "data"), "--port", str(port), "--log-level", "warning"]
     with _running(Child("server", ["serve", *options], folder / "server.log", {})) as child:
-        token = folder / "data" / "admin.token"
+        token = admin_token(folder)
         until = time.monotonic() + STARTS_WITHIN
         while not token.exists():
             child.check()
