@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types unit bench regret reproduce soak docs lock clean help
+.PHONY: demo test begin browser lint types unit bench regret reproduce soak dashboard screenshots docs lock clean help
 
 help: ## What can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
@@ -17,14 +17,24 @@ $(INSTALLED): requirements.lock pyproject.toml
 	  || { echo "Bentham needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "Installing the locked dependencies into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --require-hashes -r requirements.lock
-	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(PIP) install --no-compile --require-hashes -r requirements.lock
+	@$(PIP) install --no-compile --no-deps --no-build-isolation -e .
 	@touch $@
+	@$(BIN)/python -m compileall -q $(VENV)/lib >/dev/null 2>&1 & # as pip would, but beside what follows
 
 demo: $(INSTALLED) ## A service that trains for five tenants, watched live; DEMO=--exit-when-done to end by itself
 	@$(BIN)/bentham demo $(DEMO)
 
-test: lint types unit ## Style, types and all tests
+test: begin lint ## Style, types and all tests
+	@$(MAKE) --no-print-directory --jobs 2 types unit
+
+# A machine without a browser gets one while all else is installed and checked; `browser` waits
+# for that, and says what stood in the way.
+begin:
+	@$(PYTHON) tools/find_browser.py --install >/dev/null 2>&1 &
+
+browser: $(INSTALLED)
+	@$(BIN)/python tools/find_browser.py --install >/dev/null
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff format --check --quiet . || { echo "Run: $(BIN)/ruff format ."; exit 1; }
@@ -33,7 +43,7 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	@$(BIN)/mypy
 
-unit: $(INSTALLED)
+unit: $(INSTALLED) browser
 	@$(BIN)/pytest -n auto --dist worksteal
 
 bench: $(INSTALLED) ## Decision time, without and with learning, as JSON
@@ -50,6 +60,12 @@ reproduce: $(INSTALLED) ## The paper's figures and claims, judged: reproduction/
 
 soak: $(INSTALLED) ## Thousands of kills of a live service, and a judge (half an hour); SOAK=sqlite for a part
 	@PYTHONPATH=tests $(BIN)/python tools/soak.py
+
+dashboard: $(INSTALLED) browser ## Frames, memory and decision latency with a page open, under load (four minutes)
+	@$(BIN)/python tools/dashboard_load.py $(DASHBOARD)
+
+screenshots: $(INSTALLED) browser ## The pictures of the dashboard in docs/images/dashboard (three minutes)
+	@PYTHONPATH=tests $(BIN)/python tools/make_screenshots.py
 
 docs: $(INSTALLED) ## Make docs/reference.md from the code
 	@$(BIN)/python tools/make_reference.py

@@ -43,21 +43,38 @@ DECISION: dict[str, Any] = {
     ],
 }  # fmt: skip
 OVERVIEW: dict[str, Any] = {
-    "time": NOW, "regret_estimate": 0.0321, "queue": {"open_studies": 3, "untried_arms": 1234},
+    "time": NOW, "regret_estimate": 0.0321, "regret_low": 0.02, "regret_high": 0.04,
+    "happiness": 0.9, "latency": {"decisions": 99, "median": 0.001, "p99": 0.004},
+    "queue": {"open_studies": 3, "untried_arms": 1234},
     "throughput": {"last_ten_minutes": 12, "last_hour": 60}, "decisions": 99, "leases_lost": 1,
     "devices": {"registered": 4, "busy": 3},
     "tenants": [{"tenant": "v" * 63, "weight": 2.0, "open_studies": 3, "running_trials": 3,
-                 "device_seconds": 1e6, "share": 0.75, "regret_estimate": 0.03}],
+                 "device_seconds": 1e6, "share": 0.75, "regret_estimate": 0.03,
+                 "limits": {"running_trials": 4}, "device_seconds_today": 60.0,
+                 "happiness": 0.9}],
 }  # fmt: skip
 ISSUED: dict[str, Any] = {
     "id": "0123456789ab", "role": "device", "tenant": None, "label": LONG, "created": NOW,
     "expires": NOW + 1e6, "revoked": None, "secret": "bth_the-new-secret",
+}  # fmt: skip
+WHATIF: dict[str, Any] = {
+    "id": "w_0123456789abcdef", "state": "complete", "progress": 1.0, "reason": "", "created": NOW,
+    "regret": 0.02, "devices": 8, "now": 4, "estimate": 0.041, "draws": 16, "simulated": 16,
+    "studies": 14, "sequence": 99, "curves": [],
+    "answers": [
+        {"devices": devices, "policy": policy, "median": 4e5 / devices, "low": 3.9e5 / devices,
+         "high": None if devices == 1 else 5e5 / devices, "reached": 0.9}
+        for devices in (1, 4, 8, 64) for policy in ("bentham", "round-robin")
+    ] + [{"devices": 6, "policy": "bentham", "median": None, "low": None, "high": None,
+          "reached": 0.1}],
+    "notes": [f"Limits {LONG}"],
 }  # fmt: skip
 UNSECRET = {name: value for name, value in ISSUED.items() if name != "secret"}
 ROUTES: dict[str, object] = {
     "GET /v1/tenants": {"items": [TENANT, {**TENANT, "name": "n" * 63}]},
     "GET /v1/tenants/vision": {**TENANT, "limits": {"device_seconds_per_day": 3600.0}},
     "POST /v1/tenants": TENANT,
+    "POST /v1/whatif": WHATIF,
     "PATCH /v1/tenants/vision": TENANT,
     "GET /v1/tokens": {"items": [UNSECRET, {**UNSECRET, "revoked": NOW, "tenant": "v" * 63}]},
     "POST /v1/tokens": ISSUED,

@@ -14,7 +14,7 @@ from sites import Site
 
 from bentham.tables import load_table
 
-pytest_plugins = ["postgres", "storage_contract", "service_app"]
+pytest_plugins = ["postgres", "storage_contract", "service_app", "boards", "browsers"]
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")

@@ -3,6 +3,7 @@
 import socket
 import sys
 
+from bentham.http.app import create_app
 from bentham.http.gate import Bounds
 from bentham.http.logs import configure_logs
 from bentham.http.metrics import Metrics
@@ -23,4 +24,5 @@ if __name__ == "__main__":
     )
     bounds = Bounds(header_seconds=SECONDS, body_seconds=SECONDS)
     with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as listener:
-        sys.exit(serve(engine, metrics, MemoryFiles(), load_catalog(), listener, bounds))
+        app = create_app(engine, metrics, MemoryFiles(), load_catalog(), bounds)
+        sys.exit(serve(engine, app, listener, bounds))

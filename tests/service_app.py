@@ -18,7 +18,9 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from fastapi import FastAPI
+from forecasters import in_process
 from postgres import PostgresServer
+from service_cast import Cast
 from service_exchange import Answer, Exchange
 
 from bentham.http.app import create_app
@@ -30,6 +32,7 @@ from bentham.service.leases import Terms
 from bentham.service.pool import Pool
 from bentham.service.settings import Settings
 from bentham.service.tokens import hash_of, new_token
+from bentham.service.whatifs import Forecaster
 from bentham.storage import EventLog, MemoryDatabase, MemoryFiles, MemoryLog, open_log
 from bentham.training.catalog import load_catalog
 
@@ -38,11 +41,6 @@ LogMaker = Callable[[], EventLog]
 NOON = 1_800_014_400.0  # a noon, UTC
 DAY = 86_400.0
 FIRST = PoolCreated("joint", "none", 0, 3, 1.0)
-# Two kinds of flowers, of which one is larger: 40 rows.
-FLOWERS = b"length,width,kind\n" + b"".join(
-    b"%d.%d,%d,%s\n" % (3 + row % 2 * 3, row % 7, row % 5, (b"small", b"large")[row % 2])
-    for row in range(40)
-)
 UNLIMITED = Bounds(requests_per_second=0.0)
 
 
@@ -68,7 +66,7 @@ class FakeClock:
         self.now = now
 
 
-class Service:
+class Service(Cast):
     """An instance and its callers. `restart` stops it and starts another one on the same log."""
 
     def __init__(
@@ -80,10 +78,13 @@ class Service:
         terms: Terms | None = None,
         patience: int | None = 10_000,
         bounds: Bounds = UNLIMITED,
+        secure_cookies: bool = False,
+        forecaster: Forecaster | None = None,
     ):
         self._make_log, self.clock = make_log, clock or FakeClock()
         self._first, self.terms, self._bounds = first, terms or Terms(), bounds
-        self.patience = patience
+        self.patience, self._secure = patience, secure_cookies
+        self._forecaster = forecaster or in_process(make_log)
         self._admin_id, self.admin = new_token()
         self._database, self.catalog = MemoryDatabase(), load_catalog()
         self._loop = asyncio.new_event_loop()
@@ -97,7 +98,9 @@ class Service:
         metrics = Metrics()
         self.engine = Engine(self._make_log(), settings, self.clock, metrics, snapshot)
         files = MemoryFiles(self._database)
-        self.app: FastAPI = create_app(self.engine, metrics, files, self.catalog, self._bounds)
+        self.app: FastAPI = create_app(
+            self.engine, metrics, files, self.catalog, self._bounds, self._secure, self._forecaster
+        )
         self._life: AbstractAsyncContextManager[Any] = self.app.router.lifespan_context(self.app)
 
         async def begin() -> None:
@@ -125,7 +128,8 @@ class Service:
 
     def run(self, work: Awaitable[Result]) -> Result:
         async def within() -> Result:
-            return await asyncio.wait_for(work, 20.0)
+            async with asyncio.timeout(20.0):
+                return await work
 
         return self._loop.run_until_complete(within())
 
@@ -190,64 +194,8 @@ class Service:
         self.run(wait())
 
     def request(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
+        """One request, answered."""
         return self.finish(self.begin(method, path, body, **options))
-
-    def get(self, path: str, token: str | None = "", query: str = "") -> Any:
-        return self.request("GET", path, token=token, query=query).ok()
-
-    def post(self, path: str, body: Any = None, token: str | None = "", **more: Any) -> Answer:
-        return self.request("POST", path, body, token=token, **more)
-
-    # -- the usual cast
-
-    def tenant(self, name: str, **more: Any) -> str:
-        """A tenant; returns a token of its."""
-        self.post("/v1/tenants", {"name": name, **more}).ok(201)
-        return self.token("tenant", tenant=name)
-
-    def token(self, role: str, **more: Any) -> str:
-        secret: str = self.post("/v1/tokens", {"role": role, **more}).ok(201)["secret"]
-        return secret
-
-    def study(self, token: str, name: str = "s", models: Any = 3, **more: Any) -> str:
-        """A study; `models` may be their number, each of cost 1. Returns its id."""
-        if isinstance(models, int):
-            models = {f"m{model}": 1.0 for model in range(models)}
-        body = {"name": name, "models": models, **more}
-        study: str = self.post("/v1/studies", body, token).ok(201)["id"]
-        return study
-
-    def dataset(
-        self, token: str, name: str = "flowers.csv", content: bytes = b"", **more: Any
-    ) -> Any:
-        """A dataset of two kinds of flowers, unless its content is given."""
-        query = "&".join(f"{key}={quote(value)}" for key, value in {"name": name, **more}.items())
-        headers = {"content-type": "text/csv"}
-        answer = self.post("/v1/datasets", content or FLOWERS, token, query=query, headers=headers)
-        return answer.ok(201)
-
-    def over(self, token: str, name: str = "a", **more: Any) -> Any:
-        """A study over the flowers, of two candidates unless told otherwise."""
-        dataset = self.dataset(token)
-        data = {"dataset": dataset["id"], "target": "kind", **more.pop("data", {})}
-        body = {"name": name, "data": data, "candidates": 2, **more}
-        return self.post("/v1/studies", body, token).ok(201)
-
-    def device(self, name: str = "gpu", token: str | None = None, kind: str = "") -> str:
-        """A device; returns the token that speaks for it."""
-        token = self.token("device") if token is None else token
-        self.post("/v1/devices", {"name": name, "kind": kind}, token).ok(201)
-        return token
-
-    def lease(self, token: str, device: str = "gpu", **options: Any) -> Any:
-        """A lease, None if there is nothing to run."""
-        answer = self.post(f"/v1/devices/{device}/lease", {}, token, **options)
-        return answer.ok(answer.status if answer.status == 204 else 200)
-
-    def report(self, token: str, lease: Any, how: str = "complete", **more: Any) -> Answer:
-        options = {name: more.pop(name) for name in ("key",) if name in more}
-        body = {"fence": lease["fence"], **more}
-        return self.post(f"/v1/trials/{lease['trial']}/{how}", body, token, **options)
 
     def run_all(self, token: str, device: str, score: Callable[[Any], float]) -> list[Any]:
         """Run trials one after the other until there is none left; returns the leases."""

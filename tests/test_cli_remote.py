@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from canned import DECISION, ROUTES, STUDY, TRIAL
+from canned import DECISION, ROUTES, STUDY, TRIAL, WHATIF
 from clients import TOKEN
 from commands import Bentham, one_line
 from servers import Canned
@@ -24,7 +24,7 @@ READING: list[list[object]] = [
     ["study", "create", "wine", "--models", "svm"],
     ["device", "list"], ["device", "show", "gpu-0"], ["device", "leave", "gpu-0"],
     ["trial", "list"], ["trial", "list", "--study", "wine"], ["trial", "show", TRIAL["id"]],
-    ["explain", TRIAL["id"]], ["status"], ["status", "--once"],
+    ["explain", TRIAL["id"]], ["status"], ["status", "--once"], ["whatif"],
 ]  # fmt: skip
 
 
@@ -82,6 +82,48 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
         text = bentham("explain", TRIAL["id"]).out
         assert "No rule that can be shown changed the outcome." in text
         assert "Who gains" not in text
+
+
+def test_a_what_if_is_answered_in_a_sentence(bentham: Bentham, canned: Canned) -> None:
+    text = " ".join(bentham("whatif").out.split())
+    assert text.startswith(
+        "With 8 devices instead of 4, mean regret is expected to fall below 0.02 in 14 h (14 to "
+        "17 h) rather than in 28 h (27 to 35 h); under round robin with 8: in 14 h (14 to 17 h"
+    )
+    assert "│ asked 8 │ 14 h │" in text
+    never = [{**each, "median": None, "low": None, "high": None} for each in WHATIF["answers"]]
+    asked = {"devices": 1, "now": 1}
+    canned.answers["POST /v1/whatif"] = {**WHATIF, **asked, "answers": never}
+    text = " ".join(bentham("whatif").out.split())
+    assert "With 1 device, mean regret" in text
+    assert "in longer than was simulated (90% of the draws got there); under round" in text
+    notes = ["No study is being served, so there is nothing to simulate.", "Others pause."]
+    nothing = {**WHATIF, "answers": [], "now": 0, "notes": notes}
+    canned.answers["POST /v1/whatif"] = {**nothing, "studies": 0}
+    assert bentham("whatif").out == (
+        "There is nothing to simulate: no study is being served.\nNote: Others pause.\n"
+    )
+    canned.answers["POST /v1/whatif"] = nothing
+    assert bentham("whatif").out.startswith("Nothing was simulated in the time that there is.")
+    at_once = [{**each, "median": 0.0, "low": 0.0, "high": 0.0} for each in WHATIF["answers"]]
+    there = {**WHATIF, "answers": at_once, "regret": 0.5, "estimate": 0.25, "notes": []}
+    canned.answers["POST /v1/whatif"] = there
+    assert " ".join(bentham("whatif").out.split()) == (
+        "Mean regret is believed to be 0.25 now, no more than 0.5 already. Ask for less with "
+        "--regret."
+    )
+    day = 86400.0
+    days = [
+        {**each, "median": 5.8 * day, "low": 5.3 * day, "high": 23.6 * day}
+        for each in WHATIF["answers"]
+    ]
+    canned.answers["POST /v1/whatif"] = {**WHATIF, "answers": days}
+    out = bentham("whatif").out
+    assert "│ 5.3 to 24 days │" in out
+    assert "…" not in out  # nothing is cut off in 80 columns
+    canned.answers["POST /v1/whatif"] = {**WHATIF, "state": "failed", "reason": "no memory"}
+    one_line(bentham, "whatif", contains=["the simulation failed: no memory"])
+    one_line(bentham, "whatif", "--regret", -1, contains=["above zero"])
 
 
 def test_what_a_study_is_made_of(bentham: Bentham, canned: Canned, tmp_path: Path) -> None:

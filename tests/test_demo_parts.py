@@ -122,7 +122,8 @@ def trial(number: int, study: str, score: float | None) -> wire.Trial:
 
 def overview() -> wire.Overview:
     return wire.Overview(
-        time=190.0, regret_estimate=0.25, tenants=[],
+        time=190.0, regret_estimate=0.25, regret_low=0.2, regret_high=0.3, happiness=0.5,
+        tenants=[], latency=None,
         queue=wire.Queue(open_studies=1, untried_arms=1),
         throughput=wire.Throughput(last_ten_minutes=1, last_hour=1),
         devices=wire.DeviceCounts(registered=2, busy=2), decisions=3, leases_lost=0,

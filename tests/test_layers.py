@@ -28,19 +28,31 @@ ALLOWED = {
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
     "service": {"core", "tables", "storage", "snapshots", "training", "wire", "errors", ""},
-    "http": {"service", "storage", "tables", "training", "wire", "errors", ""},
+    "dashboard": set(),
+    "forecast": {"core", "service", "storage", "wire", "errors"},
+    "http": {"dashboard", "service", "storage", "tables", "training", "wire", "errors", ""},
     "demo": {"core", "tables", "sim", "experiments", "wire", "client", "training", "executors"}
     | {"children", "errors"},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
-    | {"storage", "service", "http", "wire", "client", "executors", "worker", "training"}
+    | {
+        "storage",
+        "service",
+        "forecast",
+        "http",
+        "wire",
+        "client",
+        "executors",
+        "worker",
+        "training",
+    }
     | {"demo"}
     | {"errors", ""},
     "__main__": {"cli"},
 }
 CORE_MAY_IMPORT = {
     "bentham", "numpy", "scipy",
-    "bisect", "collections", "dataclasses", "enum", "functools", "heapq", "itertools", "math",
-    "operator", "typing",
+    "bisect", "collections", "copy", "dataclasses", "enum", "functools", "heapq", "itertools",
+    "math", "operator", "typing",
 }  # fmt: skip
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 

@@ -4,7 +4,8 @@ import hashlib
 from typing import Any
 
 import pytest
-from service_app import FLOWERS, Service, serving
+from service_app import Service, serving
+from service_cast import FLOWERS
 
 CSV = {"content-type": "text/csv"}
 

@@ -7,7 +7,8 @@ from os import getpid
 from pathlib import Path
 
 import pytest
-from service_app import FLOWERS, Service, serving
+from service_app import Service, serving
+from service_cast import FLOWERS
 
 from bentham.core import SharedPrior
 from bentham.service.events import PoolCreated

@@ -36,6 +36,7 @@ class Target:
         self.over = service.post("/v1/studies", body, tenant).ok(201)["id"]
         service.report(device, service.lease(device), score=0.5).ok()
         self.trial = service.lease(device)["trial"]
+        self.whatif = service.post("/v1/whatif", {"draws": 1}).ok(202)["id"]
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,8 @@ def load() -> Any:
         document = service.request("GET", "/v1/openapi.json", token=None).ok()
     # A stream has no end; it has tests of its own.
     del document["paths"]["/v1/events"]
+    # Each of many questions would be computed; it has tests of its own.
+    del document["paths"]["/v1/whatif"]["post"]
     # An upload is looked into by a process, which takes its time; it has tests of its own.
     del document["paths"]["/v1/datasets"]["post"]
     return schemathesis.openapi.from_dict(document)
@@ -63,10 +66,11 @@ schema = load()
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 def test_the_schema_holds(case: Any, target: Target) -> None:
-    for name in ("study", "trial", "decision", "device", "tenant", "dataset"):
+    for name in ("study", "trial", "decision", "device", "tenant", "dataset", "whatif"):
         if name in case.path_parameters and len(str(case.path_parameters[name])) % 2:
             known = {"study": target.study, "trial": target.trial, "decision": target.trial,
-                     "device": "gpu", "tenant": "a", "dataset": target.dataset}  # fmt: skip
+                     "device": "gpu", "tenant": "a", "dataset": target.dataset,
+                     "whatif": target.whatif}  # fmt: skip
             case.path_parameters[name] = known[name]
     if case.method == "DELETE":
         case.path_parameters.update(token="0123456789ab", dataset="d_0")  # it shall go on
@@ -111,12 +115,15 @@ def test_every_kind_of_answer_has_its_schema(service: Service) -> None:
                  "/v1/decisions/{decision}", "/v1/devices/{device}", "/v1/tenants/{tenant}",
                  "/v1/datasets", "/v1/datasets/{dataset}", "/v1/algorithms", "/v1/metrics",
                  "/v1/costs", "/v1/studies/{over}/record", "/v1/studies/{over}/candidates",
-                 "/v1/studies/{over}"):  # fmt: skip
+                 "/v1/studies/{over}", "/v1/trend", "/v1/timeline", "/v1/heatmap",
+                 "/v1/studies/{study}/next", "/v1/studies/{over}/next",
+                 "/v1/whatif", "/v1/whatif/{whatif}"):  # fmt: skip
         case = schema[path.replace("{over}", "{study}")]["GET"].Case(
             path_parameters={
                 "study": target.over if "{over}" in path else target.study,
                 "trial": target.trial, "decision": target.trial,
                 "device": "gpu", "tenant": "a", "dataset": target.dataset,
+                "whatif": target.whatif,
             }
         )  # fmt: skip
         response = send(service, case)

@@ -68,6 +68,19 @@ class TestStream:
         again.until('"more"').close()
         assert again.events()[-1][0] == numbers[3] + 1
 
+    def test_who_hangs_up_before_the_beginning_leaves_nothing(self, service: Service) -> None:
+        class Gone(Exchange):
+            async def send(self, message: Any) -> None:  # noqa: ARG002
+                raise ConnectionResetError
+
+        known = Listener(service)
+        known.close()
+        gone = Gone(known.exchange.scope, b"")
+        with pytest.raises(ConnectionResetError):
+            service.run(service.app(gone.scope, gone.receive, gone.send))
+        context = service.app.state.context
+        assert context.engine.feeds.listeners == context.listeners.total() == 0
+
     def test_what_is_not_known_any_more_is_a_reset(self, service: Service) -> None:
         token = service.tenant("a")
         for number in range(3):

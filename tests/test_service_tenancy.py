@@ -21,6 +21,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/studies/{study}/close"): None,
     ("GET", "/v1/studies/{study}/record"): None,
     ("GET", "/v1/studies/{study}/script"): None,
+    ("GET", "/v1/studies/{study}/next"): None,
     ("GET", "/v1/trials/{trial}"): None,
     ("GET", "/v1/trials/{trial}/log"): None,
     ("GET", "/v1/trials/{trial}/data"): None,
@@ -36,6 +37,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/trials/{trial}/complete"): {"fence": 0, "score": 1.0},
     ("POST", "/v1/trials/{trial}/fail"): {"fence": 0},
     ("POST", "/v1/trials/{trial}/release"): {"fence": 0},
+    ("GET", "/v1/whatif/{whatif}"): None,
+    ("DELETE", "/v1/whatif/{whatif}"): None,
 }
 # Routes without a parameter: what a stranger's answer must not hold (all of the owner's names).
 PLAIN = {
@@ -45,12 +48,15 @@ PLAIN = {
     ("POST", "/v1/tokens"), ("POST", "/v1/studies"), ("POST", "/v1/devices"),
     ("POST", "/v1/history"), ("GET", "/v1/datasets"), ("POST", "/v1/datasets"),
     ("GET", "/v1/algorithms"), ("GET", "/v1/metrics"), ("GET", "/v1/costs"),
+    ("GET", "/v1/session"), ("POST", "/v1/session"), ("DELETE", "/v1/session"),
+    ("GET", "/v1/trend"), ("GET", "/v1/timeline"), ("GET", "/v1/heatmap"),
+    ("GET", "/v1/whatif"), ("POST", "/v1/whatif"),
 }  # fmt: skip
 QUERY = "fence=0"  # what one route wants, and the others do not mind
 NOBODY = {
     "tenant": "nobody", "token": "0123456789ab", "study": "s_0123456789abcdef",
     "trial": "t_0123456789abcdef", "decision": "t_0123456789abcdef", "device": "nothing",
-    "dataset": "d_0123456789abcdef",
+    "dataset": "d_0123456789abcdef", "whatif": "w_0123456789abcdef",
 }  # fmt: skip
 
 
@@ -76,6 +82,7 @@ class World:
             "tenant": "owner", "token": self.owner.split("_")[1], "study": study,
             "trial": lease["trial"], "decision": lease["trial"], "device": "own-device",
             "dataset": dataset["id"],
+            "whatif": service.post("/v1/whatif", {"draws": 1}).ok(202)["id"],
         }  # fmt: skip
         self.secrets = ["owner", "secret", "own-device", "0.625", study, done["trial"],
                         *self.ids.values()]  # fmt: skip
@@ -117,6 +124,7 @@ def test_what_is_anothers_answers_as_what_does_not_exist(world: World) -> None:
         if method == "GET":
             kind = path.split("{")[1].split("}")[0]
             token = world.runner if kind == "device" or path.endswith("/data") else world.owner
+            token = service.admin if kind == "whatif" else token
             shown = service.request(method, path.format(**world.ids), body, token=token)
             assert shown.status == 200, (path, shown.body)
 
@@ -124,7 +132,7 @@ def test_what_is_anothers_answers_as_what_does_not_exist(world: World) -> None:
 def test_lists_show_nothing_of_others(world: World) -> None:
     service = world.service
     for token in (world.stranger, world.other):
-        for method, path in sorted(PLAIN - {("GET", "/v1/events")}):
+        for method, path in sorted(PLAIN - {("GET", "/v1/events"), ("GET", "/v1/session")}):
             if method != "GET":
                 continue
             answer = service.request("GET", path, token=token)
@@ -206,10 +214,14 @@ def test_without_a_good_token_nothing_is_told(world: World) -> None:
     for token in bad:
         for method, path in api_routes(service.app):
             body = BODIES.get((method, path))
+            if (method, path) == ("POST", "/v1/session"):
+                body = {"token": token or ""}
             answer = service.request(method, path.format(**world.ids), body, token=token)
             if method == "POST" and path in ("/v1/tenants", "/v1/tokens", "/v1/studies",
                                              "/v1/devices"):  # fmt: skip
                 assert answer.status in (401, 422)  # a body is looked at first
+            elif (method, path, token) == ("GET", "/v1/session", None):
+                assert (answer.status, answer.body) == (204, b"")  # who asks is nobody
             else:
                 assert answer.status == 401, (method, path)
                 assert answer.headers["www-authenticate"] == "Bearer"

@@ -241,7 +241,8 @@ class Proxy:
         upstream = Upstream(port)
         request = Message("", {}, b"GET /readyz HTTP/1.1\r\nHost: bentham\r\n\r\n", b"")
         try:
-            reply = await asyncio.wait_for(upstream.ask(request), SILENCE_SECONDS)
+            async with asyncio.timeout(SILENCE_SECONDS):
+                reply = await upstream.ask(request)
             return " 200 " in reply.line
         except (OSError, EOFError, TimeoutError):
             return False

@@ -1,7 +1,8 @@
 """Processes of Bentham that can be killed at any moment.
 
 Importing takes far longer than starting: a zygote imports once, and every process is forked from
-it. The process is then `bentham ...` as the command line runs it, in a process of its own.
+it. The process is then `bentham ...` as the command line runs it, in a process of its own. So is
+the process that computes fits for a server: what the server starts hands its pipes to a fork.
 """
 
 import http.client
@@ -16,12 +17,52 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-SOURCE = """
-import json, os, signal, sys
+SOURCE = r'''
+import json, os, signal, socket, sys
 import bentham.cli, bentham.http.server, bentham.service.admin, bentham.service.audit
 import bentham.executors, bentham.worker.logs, bentham.client
+from bentham.executors.linux import die_with_parent
+from bentham.service import fits
 os.setpgid(0, 0)  # an interrupt at the terminal is for the one who holds the other end
+place = "\0bentham-fits-%d" % os.getpid()  # of Linux's names that are no files
+HAND_OVER = """
+import os, socket
+with socket.socket(socket.AF_UNIX) as hatch:
+    hatch.connect(%r)
+    socket.send_fds(hatch, [b"!"], [0, 1])
+    os.closerange(0, 2)
+    hatch.recv(1)  # until it ends
+"""
+
+def hatch_fits(listener):
+    die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.nice(10)
+    while True:
+        hatch, _ = listener.accept()
+        _, pipes, _, _ = socket.recv_fds(hatch, 1, 2)
+        if os.fork() == 0:
+            listener.close()
+            with open(pipes[0], "rb") as tasks, open(pipes[1], "wb") as answers:
+                try:
+                    fits.compute(tasks, answers)
+                finally:
+                    os._exit(0)
+        for each in pipes:
+            os.close(each)
+        hatch.close()
+
 children = set()
+if sys.platform == "linux":
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(place)
+    listener.listen(64)
+    hatchery = os.fork()
+    if hatchery == 0:
+        hatch_fits(listener)
+    listener.close()
+    fits.COMMAND = (sys.executable, "-S", "-c", HAND_OVER % place)
+    children.add(hatchery)
 for line in sys.stdin:
     asked = json.loads(line)
     if "wait" in asked:
@@ -49,7 +90,7 @@ for line in sys.stdin:
     print(child, flush=True)
 for child in children:
     os.kill(child, signal.SIGKILL)
-"""
+'''
 
 
 class Zygote:

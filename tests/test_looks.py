@@ -1,0 +1,90 @@
+"""What a scheduler says of studies: it changes nothing, and agrees with what it does."""
+
+import numpy as np
+import pytest
+
+from bentham.core import Reason, Scheduler
+
+
+def serving(policy: str | None = None, warm_start: str | None = None) -> Scheduler:
+    scheduler = Scheduler(policy=policy, warm_start=warm_start)
+    scheduler.add_study("a", {"m2": 3.0, "m0": 1.0, "m1": 2.0}, dataset="d", weight=4.0)
+    scheduler.add_study("b", {"m1": 2.0, "m3": 5.0}, dataset="d")
+    scheduler.add_study("c", ["m0", "m3"], tenant="other")
+    scheduler.add_device("x")
+    scheduler.add_device("y")
+    for device, score in (("x", 0.3), ("y", 0.7)):
+        decision = scheduler.ask(device)
+        assert decision is not None
+        scheduler.tell(decision.trial, score)
+    return scheduler
+
+
+def test_columns_are_the_beliefs() -> None:
+    scheduler = serving()
+    scheduler.ask("x")
+    names = ["c", "a", "b"]
+    for name, found in zip(names, scheduler.survey(names), strict=True):
+        weight = 4.0 if name == "a" else 1.0
+        beliefs = scheduler.beliefs(name)
+        assert found.models == list(beliefs)
+        for place, belief in enumerate(beliefs.values()):
+            assert found.mean[place] == belief.mean
+            assert found.sigma[place] == belief.sigma
+            assert found.cost[place] == belief.cost
+            gain = belief.expected_improvement / weight
+            assert found.expected_improvement[place] == pytest.approx(gain)
+        means, sigmas = scheduler.outlook(name)
+        open_models = [belief for belief in beliefs.values() if belief.sigma > 0.0]
+        assert means.tolist() == [belief.mean for belief in open_models]
+        assert sigmas.tolist() == [belief.sigma for belief in open_models]
+    assert scheduler.survey([]) == []
+
+
+def test_changes_grow_when_something_else_is_believed() -> None:
+    scheduler = serving()
+    before = [scheduler.changes(name) for name in "abc"]
+    decision = scheduler.ask("x")
+    assert decision is not None
+    assert [scheduler.changes(name) for name in "abc"] == before  # running is no news
+    outlooks = {name: scheduler.outlook(name) for name in "abc"}
+    scheduler.fail(decision.trial)
+    after = [scheduler.changes(name) for name in "abc"]
+    for name, old, new in zip("abc", before, after, strict=True):
+        same = all(map(np.array_equal, outlooks[name], scheduler.outlook(name)))
+        assert same == (name not in (decision.study, *(gain.study for gain in decision.gains)))
+        if not same:
+            assert new > old
+    seen = {name: (scheduler.changes(name), scheduler.outlook(name)) for name in "abc"}
+    for score in (0.9, 0.2):
+        decision = scheduler.ask("x")
+        assert decision is not None
+        scheduler.tell(decision.trial, score)
+        for name, (changes, (means, sigmas)) in seen.items():
+            now = scheduler.outlook(name)
+            if not (np.array_equal(now[0], means) and np.array_equal(now[1], sigmas)):
+                assert scheduler.changes(name) > changes
+            seen[name] = scheduler.changes(name), now
+
+
+@pytest.mark.parametrize("policy", ["joint", "mdmt", "round-robin", "random", "gp-ucb"])
+@pytest.mark.parametrize("warm_start", ["none", "fastest:2"])
+def test_the_first_is_what_is_run(policy: str, warm_start: str) -> None:
+    scheduler = serving(policy, warm_start)
+    while True:
+        firsts = {name: scheduler.first(name) for name in scheduler.studies}
+        decision = scheduler.ask("x")
+        if decision is None:
+            break
+        first = firsts[decision.study]
+        assert first is not None
+        assert (first.model, first.reason, first.cost) == (
+            decision.model, decision.reason, decision.cost,
+        )  # fmt: skip
+        assert first.value == decision.value
+        own = {gain.study: gain.expected_improvement / gain.weight for gain in decision.gains}
+        assert first.expected_improvement == pytest.approx(own[decision.study])
+        planned = first.reason is Reason.WARM_START
+        assert (first.value is None) == planned
+        scheduler.tell(decision.trial, 0.5 + decision.trial / 100)
+    assert set(firsts.values()) == {None}

@@ -1,0 +1,248 @@
+"""`make dashboard`: a page that is watched while much happens; exit code 1 if it is too slow.
+
+A real server with many studies, and devices that lease and report at a steady pace: for a while
+without a page, then as long with a real Chromium that shows one, and then without one again.
+Prints, as JSON, the server's decision latency without and with it, the page's frame times, and the
+memory of both. Decisions get faster the more is known, so what counts is the faster of the times
+before and after.
+
+DASHBOARD="--page heatmap --seconds 20" make dashboard
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from find_browser import FLAGS, find_browser
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bentham.bench.connection import Connection
+from bentham.bench.service import Running, done, server
+
+WARM_UP = 5.0  # seconds before anything is measured
+FIRST = {"pace": 200.0, "seconds": 10.0}
+MOST_FRAME_MS, MOST_RATIO = 50.0, 2.0
+MOST_GROWTH, SPARE_BYTES = 1.25, 4 * 2**20  # of the page's memory in the second half
+FRAMES = """() => {
+    window.loadFrames = [];
+    let last = performance.now();
+    const tick = now => {
+        window.loadFrames.push(now - last);
+        last = now;
+        requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+}"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, and print what came of it."""
+    given = parsed(arguments)
+    with tempfile.TemporaryDirectory(prefix="bentham-dashboard-") as folder:
+        say("starting a server")
+        with server(Path(folder), None, []) as running:
+            prepare(running, given)
+            # At first much is learned from every score, which should count for neither.
+            say("the first trials")
+            measure(running, argparse.Namespace(**{**vars(given), **FIRST}), time.sleep)
+            say(f"without a page: {given.seconds:g} s")
+            before = measure(running, given, time.sleep)
+            say(f"with a page: {given.seconds:g} s")
+            shown, page = show(running, given)
+            say(f"without a page again: {given.seconds:g} s")
+            after = measure(running, given, time.sleep)
+    result = {
+        "dashboard": given.page or "overview", "studies": given.studies, "models": given.models,
+        "devices": given.devices, "pace": given.pace, "seconds": given.seconds,
+        "cores": os.cpu_count(), "before": before, "with": shown, "after": after, "page": page,
+        "ratios": ratios(before, shown, after),
+    }  # fmt: skip
+    result["violations"] = violations(result)
+    print(json.dumps(result, indent=2))
+    return 1 if result["violations"] else 0
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description="A page that is watched while much happens.")
+    parser.add_argument("--page", default="", help="what to show; the overview unless given")
+    parser.add_argument("--studies", type=int, default=1000)
+    parser.add_argument("--models", type=int, default=100, help="of each study")
+    parser.add_argument("--tenants", type=int, default=20)
+    parser.add_argument("--devices", type=int, default=64)
+    parser.add_argument("--pace", type=float, default=50.0, help="leases and reports a second")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    return parser.parse_args(arguments)
+
+
+def prepare(running: Running, given: argparse.Namespace) -> None:
+    """Tenants and their studies, over the same models with costs of their own."""
+    draw = random.Random(0)
+    with closing(Connection(running.port, running.token)) as admin:
+        for tenant in range(given.tenants):
+            done(admin.post("/v1/tenants", {"name": f"tenant-{tenant:02}"}))
+        for study in range(given.studies):
+            if study % 100 == 0:
+                say(f"creating studies: {study} of {given.studies}")
+            costs = {f"model-{model:03}": draw.uniform(1.0, 10.0) for model in range(given.models)}
+            owner = f"tenant-{study % given.tenants:02}"
+            body = {"name": f"study-{study:04}", "tenant": owner, "models": costs}
+            done(admin.post("/v1/studies", body))
+
+
+def measure(
+    running: Running,
+    given: argparse.Namespace,
+    wait: Callable[[float], object],
+    look: Callable[[str], object] = lambda _: None,
+) -> dict[str, Any]:
+    """Let devices work; `wait` passes the time meanwhile, `look` is called thrice by its name."""
+    load = {
+        "port": running.port, "token": running.token, "devices": given.devices,
+        "pace": given.pace, "warm_up": WARM_UP, "seconds": given.seconds,
+    }  # fmt: skip
+    program = Path(__file__).with_name("load_devices.py")
+    fleet = subprocess.Popen(
+        [sys.executable, str(program), json.dumps(load)], stdout=subprocess.PIPE, text=True
+    )
+    memory: dict[str, float | None] = {}
+    try:
+        for name, seconds in (("start", WARM_UP), ("middle", given.seconds / 2.0),
+                              ("end", given.seconds / 2.0 - 1.0)):  # fmt: skip
+            wait(max(0.0, seconds))
+            look(name)
+            memory[name] = resident_mebibytes(running.process.pid)
+        answered, _ = fleet.communicate(timeout=60.0)
+    finally:
+        fleet.kill()
+        fleet.wait()
+    if fleet.returncode:
+        raise SystemExit(f"dashboard_load: the devices gave up: exit code {fleet.returncode}")
+    with closing(Connection(running.port, running.token)) as admin:
+        latency = done(admin.get("/v1/overview")).get("latency")
+    return {"latency": latency, **json.loads(answered), "server_mebibytes": memory}
+
+
+def show(running: Running, given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same with a page: what the devices saw, and what the page's viewer did."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
+        try:
+            return watch(browser, running, given)
+        finally:
+            browser.close()
+
+
+def watch(
+    browser: Browser, running: Running, given: argparse.Namespace
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Sign in, open the page, and see how it fares."""
+    address = f"http://127.0.0.1:{running.port}"
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    page = context.new_page()
+    troubles: list[str] = []
+    page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(f"{address}/#/{given.page}")
+    page.get_by_label("Token").fill(running.token)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_selector("main .panel h2")
+    looks: dict[str, dict[str, float]] = {}
+
+    def look(name: str) -> None:
+        looks[name] = memory_of(page)
+        if name == "start":
+            page.evaluate(FRAMES)
+
+    seen = measure(running, given, lambda seconds: page.wait_for_timeout(1e3 * seconds), look)
+    frames = sorted(page.evaluate("window.loadFrames"))
+    return seen, {
+        "frames": len(frames),
+        "frame_ms": {
+            "median": round(frames[len(frames) // 2], 1),
+            "p95": round(frames[int(0.95 * len(frames))], 1),
+            "max": round(frames[-1], 1),
+        },
+        "memory": looks,
+        "troubles": troubles[:20],
+    }
+
+
+def memory_of(page: Page) -> dict[str, float]:
+    """What the page holds once its garbage is collected."""
+    session = page.context.new_cdp_session(page)
+    try:
+        session.send("HeapProfiler.collectGarbage")
+        session.send("Performance.enable")
+        metrics = session.send("Performance.getMetrics")["metrics"]
+    finally:
+        session.detach()
+    found = {each["name"]: each["value"] for each in metrics}
+    return {
+        "heap_bytes": found["JSHeapUsedSize"],
+        "nodes": found["Nodes"],
+        "listeners": found["JSEventListeners"],
+        "elements": page.evaluate("document.querySelectorAll('*').length"),
+    }
+
+
+def resident_mebibytes(process: int) -> float | None:
+    """The memory of a process; None where there is no /proc."""
+    try:
+        text = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return None
+    lines = [line.split() for line in text.splitlines() if line.startswith("VmRSS:")]
+    return round(int(lines[0][1]) / 1024.0, 1) if lines else None
+
+
+def ratios(
+    before: dict[str, Any], shown: dict[str, Any], after: dict[str, Any]
+) -> dict[str, float]:
+    """How much longer things take with a page, by the faster of the times without one."""
+
+    def ratio(kind: str, figure: str) -> float:
+        without = min(before[kind][figure], after[kind][figure])
+        return round(float(shown[kind][figure] / without), 2)
+
+    return {
+        "decision_median": ratio("latency", "median"),
+        "decision_p99": ratio("latency", "p99"),
+        "lease_median": ratio("lease", "median_ms"),
+        "lease_p99": ratio("lease", "p99_ms"),
+    }
+
+
+def violations(result: dict[str, Any]) -> list[str]:
+    """What is worse than it may be."""
+    found = []
+    page, slower = result["page"], result["ratios"]
+    if page["frame_ms"]["median"] >= MOST_FRAME_MS:
+        found.append(f"the median frame takes {page['frame_ms']['median']} ms")
+    for name, ratio in slower.items():
+        if ratio > MOST_RATIO:
+            found.append(f"with a page the {name.replace('_', ' ')} is {ratio} times what it was")
+    middle, end = (page["memory"][name]["heap_bytes"] for name in ("middle", "end"))
+    if end > MOST_GROWTH * middle + SPARE_BYTES:
+        found.append(f"the page's memory grows: {middle:.0f} bytes, then {end:.0f}")
+    if page["troubles"]:
+        found.append(f"the console has {len(page['troubles'])} errors")
+    return found
+
+
+def say(text: str) -> None:
+    """Tell how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

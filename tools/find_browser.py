@@ -1,0 +1,149 @@
+"""Finds a Chromium for the tests of the dashboard, and installs one where there is none.
+
+    python tools/find_browser.py             says where it is
+    python tools/find_browser.py --install   installs one first, should there be none
+
+Uses nothing beyond Python itself, so that it can begin before anything is installed. Who comes
+while another one installs waits for that.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+VARIABLE = "BENTHAM_CHROMIUM"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OWN = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    print(playwright.chromium.executable_path)
+"""
+# How to start it: without a screen, and with nothing to say to anybody but this machine.
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)  # fmt: skip
+REMEDY = (
+    f"install Chromium or Chrome so that one of {', '.join(NAMES)} is on the PATH, "
+    f"or name a program by {VARIABLE}"
+)
+WORKS_WITHIN, INSTALLED_WITHIN = 60.0, 600.0
+
+
+class NoBrowser(Exception):
+    """There is none, and why."""
+
+
+@cache
+def find_browser() -> str:
+    """The program, which was seen to run."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        if not _runs(named):
+            raise NoBrowser(f"{VARIABLE} is {named}, which does not run; correct or unset it")
+        return named
+    for name in NAMES:
+        found = shutil.which(name)
+        if found and _runs(found):  # Ubuntu's is a word of advice where a browser should be
+            return found
+    if find_spec("playwright"):
+        found = _said(sys.executable, "-c", OWN)
+        if found and _runs(found):
+            return found
+    raise NoBrowser(f"there is no Chromium for the tests: {REMEDY}")
+
+
+def install_browser() -> str:
+    """The program; installed now, should there be none."""
+    with _alone():
+        try:
+            return find_browser()
+        except NoBrowser:
+            if os.environ.get(VARIABLE):
+                raise
+        tried: list[str] = []
+        for steps in _ways():
+            for step in steps:
+                problem = _problem(step)
+                if problem:
+                    tried.append(f"{' '.join(step)}: {problem}")
+                    break
+            else:
+                try:
+                    return find_browser()
+                except NoBrowser:
+                    tried.append(f"{' '.join(steps[-1])}: done, but still nothing that runs")
+        reasons = "".join(f"\n  {each}" for each in tried)
+        raise NoBrowser(f"no Chromium could be installed: {REMEDY}. Tried:{reasons}")
+
+
+def _ways() -> Iterator[list[list[str]]]:
+    """Ways to install one, each of some commands, best first."""
+    rights = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
+    if shutil.which("apt-get") and (not rights or _said("sudo", "--non-interactive", "id") != ""):
+        fetch = [*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes",
+                 "--option", "DPkg::Lock::Timeout=300"]  # fmt: skip
+        yield [[*fetch, "update"], [*fetch, "install", "--no-install-recommends", "chromium"]]
+    if find_spec("playwright"):
+        own = [sys.executable, "-m", "playwright", "install", "chromium"]
+        yield [[*own, "--with-deps"]] if not rights else [own]
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    path = Path(tempfile.gettempdir()) / f"bentham-browser-{os.geteuid()}.lock"
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _runs(program: str) -> bool:
+    return _said(program, "--version") != ""
+
+
+def _said(*command: str) -> str:
+    """What a command prints; nothing if it fails."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            timeout=WORKS_WITHIN, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _problem(command: Sequence[str]) -> str:
+    """Run it; what went wrong, empty if nothing did."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=INSTALLED_WITHIN, text=True, errors="replace", check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    lines = done.stdout.strip().splitlines() or [f"exit code {done.returncode}"]
+    return " / ".join(lines[-3:]) if done.returncode else ""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the program's path; exit code 1 if there is none."""
+    try:
+        print(install_browser() if "--install" in arguments else find_browser())
+    except NoBrowser as error:
+        print(f"find_browser: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

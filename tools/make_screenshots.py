@@ -1,0 +1,143 @@
+"""Takes the pictures of the dashboard that the docs show: each page, light and dark, two sizes.
+
+    make screenshots
+
+They are of a real server after a busy afternoon (see `scene`), with numbers that vary a little
+from time to time, since the clock does not stand still. About two minutes.
+"""
+
+import io
+import logging
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import structlog
+from find_browser import FLAGS, find_browser
+from PIL import Image
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from scene import Scene
+
+FOLDER = Path(__file__).parent.parent / "docs" / "images" / "dashboard"
+SIZES: dict[str, ViewportSize] = {
+    "desktop": {"width": 1280, "height": 860},
+    "phone": {"width": 390, "height": 844},
+}
+LONGEST = 1700  # pixels of a page that are shown
+COLOURS = 192
+TABLE = "rooms,area,district,heating,built,price\n" + "".join(
+    f"{1 + row % 5},{38 + 7 * row % 97},{('north', 'south', 'west')[row % 3]},"
+    f"{('gas', 'district', '', 'electric')[row % 4]},{1950 + row * 13 % 70},"
+    f"{160 + row * 37 % 410}\n"
+    for row in range(120)
+)
+
+
+def main() -> None:
+    """Let the afternoon happen, look at every page, keep the pictures."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    scene = Scene()
+    try:
+        scene.play()
+        with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+            table = Path(scratch) / "flats.csv"
+            table.write_text(TABLE)
+            browser = playwright.chromium.launch(executable_path=find_browser(), args=[*FLAGS])
+            for name, token, route, ready in tours(scene, table):
+                for size in SIZES:
+                    for scheme in ("light", "dark"):
+                        target = FOLDER / f"{name}-{size}-{scheme}.png"
+                        take(
+                            browser, scene.board.address, token, route, ready, size, scheme, target
+                        )
+                        print(f"{target.name}: {target.stat().st_size // 1000} KB", flush=True)
+            browser.close()
+    finally:
+        scene.board.stop()
+
+
+def tours(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page], None]]]:
+    """What is looked at: a name, whose page, which, and when it is ready."""
+    board, admin, tenant = scene.board, scene.board.admin, scene.tokens["fraud"]
+    studies: list[Any] = board.get("/v1/studies", query="state=open&limit=1000")["items"]
+    study = max(studies, key=lambda each: each["trials"]["complete"] * (each["untried"] > 4))["id"]
+    decisions: list[Any] = board.get("/v1/decisions", query="limit=100")["items"]
+    decision = max(decisions, key=lambda each: len(each["changes"]))["id"]
+    return [
+        ("sign-in", "", "", signing_in),
+        ("overview", admin, "", settled),
+        ("studies", admin, "studies", settled),
+        ("study", admin, f"studies/{study}", settled),
+        ("decision", admin, f"decisions/{decision}", settled),
+        ("decisions", admin, "decisions", settled),
+        ("heatmap", admin, "heatmap", settled),
+        ("what-if", admin, "whatif", what_if),
+        ("new-study", tenant, "new", lambda page: preview(page, table)),
+        ("tenant", tenant, "", settled),
+    ]
+
+
+def take(
+    browser: Browser,
+    address: str,
+    token: str,
+    route: str,
+    ready: Callable[[Page], None],
+    size: str,
+    scheme: str,
+    target: Path,
+) -> None:
+    """One picture, with few colours: that keeps the repository small."""
+    viewport = SIZES[size]
+    context = browser.new_context(
+        viewport=viewport, color_scheme="dark" if scheme == "dark" else "light"
+    )
+    page = context.new_page()
+    page.goto(address)
+    if token:
+        page.fill("#token", token)
+        page.click("button[type=submit]")
+        page.wait_for_selector("nav a")
+        page.goto(f"{address}/#/{route}")
+    ready(page)
+    height = min(LONGEST, int(page.evaluate("document.documentElement.scrollHeight")))
+    page.set_viewport_size({"width": viewport["width"], "height": max(height, viewport["height"])})
+    page.wait_for_timeout(400)  # what follows the size is drawn in the next frames
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(target, optimize=True)
+    context.close()
+
+
+def signing_in(page: Page) -> None:
+    """Nobody has signed in yet."""
+    page.wait_for_selector("#token")
+
+
+def settled(page: Page) -> None:
+    """The page shows what it has to show."""
+    page.wait_for_selector("main h1")
+    page.locator("main .waiting").wait_for(state="detached")
+    page.wait_for_timeout(600)  # a heatmap's rows come page by page
+
+
+def what_if(page: Page) -> None:
+    """A finished run: made once, found again by the later pictures."""
+    settled(page)
+    if page.locator("main svg").count() == 0:
+        page.get_by_role("button", name="Run").click()
+        page.wait_for_selector("main svg")
+    page.locator("main progress").wait_for(state="hidden", timeout=300_000)
+    page.wait_for_timeout(600)
+
+
+def preview(page: Page, table: Path) -> None:
+    """A table just uploaded, with what was found in it."""
+    settled(page)
+    page.set_input_files("input[type=file]", table)
+    page.wait_for_selector("main tbody tr td select")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""An afternoon of a busy pool, for pictures: a real server, whose clock is told the time.
+
+Six tenants, forty studies over real datasets, eight devices, three hours: decisions are the
+service's own, scores and the times that trials take are those of the bundled table `oboe`, times
+scaled to minutes. Studies come one after the other, some trials fail and some devices are lost.
+In the end the clock is let go, so that what is shown is now.
+"""
+
+import heapq
+import time
+from typing import Any
+
+import numpy as np
+from boards import Board
+
+from bentham.service.leases import Terms
+from bentham.tables import load_table
+
+HOURS, DEVICES, STUDIES = 3.0, 8, 40
+SECONDS = 60.0  # that a second of the table stands for
+SHORTEST, LONGEST = 25.0, 1500.0
+TENANTS: dict[str, dict[str, Any]] = {
+    "vision": {}, "speech": {}, "fraud": {"weight": 2.0}, "ads": {}, "robotics": {},
+    "interns": {"limits": {"running_trials": 2}},
+}  # fmt: skip
+FAILURES, LOSSES = 0.03, 0.01
+
+
+class SceneClock:
+    """Stands still until it is told the time, and goes on by itself once it is let go."""
+
+    def __init__(self, now: float):
+        self._now: float | None = now
+        self._instant, self._since = now, time.monotonic()
+
+    def time(self) -> float:
+        """The time of day."""
+        return time.time() if self._now is None else self._now
+
+    def instant(self) -> float:
+        """What leases go by, and what decisions are timed with: it never stands still."""
+        return self._instant + time.monotonic() - self._since
+
+    def set(self, now: float | None) -> None:
+        """It is now so late; None: from now on it is as late as it is."""
+        self._instant, self._since = max(self.instant(), now or time.time()), time.monotonic()
+        self._now = now
+
+
+class Scene:
+    """The afternoon, from its beginning to now."""
+
+    def __init__(self) -> None:
+        self._end = time.time()
+        self._began = self._end - 3600.0 * HOURS
+        self.clock = SceneClock(self._began)
+        self.board = Board(self.clock, Terms(1e6, 1e5))
+        self._chance = np.random.default_rng(7)
+        table = load_table("oboe")
+        whole = np.flatnonzero(~np.isnan(table.scores).any(axis=1))
+        self._rows = self._chance.permutation(whole)[:STUDIES]
+        self._columns = list(range(0, len(table.models), 9))
+        self._table = table
+        self._place: dict[str, int] = {}  # of studies, their rows
+        self.tokens: dict[str, str] = {}
+
+    def play(self) -> None:
+        """Let it happen."""
+        board, now = self.board, self._began
+        for name, settings in TENANTS.items():
+            self.tokens[name] = board.tenant(name, **settings)
+        self._device = board.token("device")
+        for number in range(DEVICES):
+            board.device(f"gpu-{number}", self._device, "a100" if number < 4 else "t4")
+        arrivals = [(self._began + max(0, each - 15) * 240.0, each) for each in range(STUDIES)]
+        running: list[tuple[float, int, str, Any]] = []
+        idle = [f"gpu-{number}" for number in range(DEVICES)]
+        order = 0
+        while now < self._end:
+            while arrivals and arrivals[0][0] <= now:
+                self._study(arrivals.pop(0)[1])
+            for device in list(idle):
+                lease = board.lease(self._device, device)
+                if lease is not None:
+                    idle.remove(device)
+                    order += 1
+                    heapq.heappush(running, (now + self._lasts(lease), order, device, lease))
+            upcoming = [running[0][0]] if running else []
+            upcoming += [arrivals[0][0]] if arrivals else []
+            now = min([*upcoming, self._end])
+            self.clock.set(now)
+            while running and running[0][0] <= now < self._end:
+                _, _, device, lease = heapq.heappop(running)
+                self._over(device, lease)
+                idle.append(device)
+        self.clock.set(None)
+
+    def _study(self, number: int) -> None:
+        tenant = list(TENANTS)[number % len(TENANTS)]
+        row = int(self._rows[number])
+        models = [self._table.models[column] for column in self._columns]
+        name = self._table.studies[row].replace("openml-", "dataset ")
+        made = self.board.study(self.tokens[tenant], name, models, dataset=name, rows=1000)
+        self._place[made] = row
+
+    def _lasts(self, lease: Any) -> float:
+        cost = self._table.costs[self._place[lease["study"]], self._column(lease)]
+        return float(np.clip(SECONDS * cost, SHORTEST, LONGEST))
+
+    def _column(self, lease: Any) -> int:
+        return self._table.models.index(lease["model"])
+
+    def _over(self, device: str, lease: Any) -> None:
+        chance = self._chance.random()
+        if chance < LOSSES:
+            self.board.post(f"/v1/devices/{device}/leave", {}, self._device).ok()
+            kind = "a100" if int(device[4:]) < 4 else "t4"
+            self.board.device(device, self._device, kind)
+        elif chance < LOSSES + FAILURES:
+            self.board.report(self._device, lease, "fail", reason="out of memory: 2.1 of 2.0 GiB")
+        else:
+            score = float(self._table.scores[self._place[lease["study"]], self._column(lease)])
+            self.board.report(self._device, lease, score=score).ok()
