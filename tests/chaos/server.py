@@ -18,11 +18,19 @@ from types import TracebackType
 from typing import Any
 
 SOURCE = r'''
-import json, os, signal, socket, sys
-import bentham.cli, bentham.http.server, bentham.service.admin, bentham.service.audit
-import bentham.executors, bentham.worker.logs, bentham.client
+import gc, importlib, json, os, pkgutil, signal, socket, sys
+import alembic.command, uvicorn.lifespan.on, uvicorn.loops.uvloop
+import bentham
+# Whatever a command may import on use: it would else do so again in every process.
+for part in ("cli", "client", "executors", "forecast", "http", "service", "storage", "worker"):
+    package = importlib.import_module("bentham." + part)
+    for each in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        if not each.name.endswith("__main__"):
+            importlib.import_module(each.name)
 from bentham.executors.linux import die_with_parent
 from bentham.service import fits
+gc.collect()
+gc.freeze()  # a fork need not look through it, nor copy it for that
 os.setpgid(0, 0)  # an interrupt at the terminal is for the one who holds the other end
 place = "\0bentham-fits-%d" % os.getpid()  # of Linux's names that are no files
 HAND_OVER = """

@@ -83,7 +83,8 @@ def create_app(
         routes_session, routes_whatif, stream,
     )  # fmt: skip
     for module in routes:
-        app.include_router(module.router)
+        # As they are: to include a router makes all its routes again, at the first request.
+        app.router.routes += module.router.routes
     pages.add_to(app)
     app.add_api_route("/healthz", healthz, include_in_schema=False)
     app.add_api_route("/readyz", readyz, include_in_schema=False)
