@@ -97,6 +97,20 @@ def test_another_tab_signs_out_and_somebody_else_in(
     expect(page.get_by_role("link", name="What if")).to_have_count(0)
 
 
+def test_who_is_signed_in_stays_so_whatever_was_meant_for_another_session(
+    board: Board, page: Page, visits: Visits
+) -> None:
+    lab = board.tenant("lab")
+    board.study(lab, "mine")
+    sign_in(page, board.address, lab)
+    visits.expect("401 (Unauthorized)")
+    page.route("**/v1/studies?*", lambda route: route.fulfill(status=401, body="{}"), times=1)
+    page.evaluate("location.hash = '#/studies'")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("link", name="mine")).to_be_visible()
+    expect(page.locator(".who")).to_have_text("lab")
+
+
 def test_pages_that_are_left_leave_nothing(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     study = board.study(lab)

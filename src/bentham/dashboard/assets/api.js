@@ -11,7 +11,7 @@ class Problem extends Error {
 let csrf = "";
 const KEPT = "bentham-session";
 
-// Whoever is to know that the session has ended.
+// Whoever is to know that the session may have ended.
 export const signedOut = new EventTarget();
 
 // What changes need is told at the sign-in alone. It is kept where pages of this address can read

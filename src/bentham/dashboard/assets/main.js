@@ -89,11 +89,28 @@ async function signOut() {
   leave("You have signed out.");
 }
 
-function ended() {
-  if (session !== null) leave("Your session has ended. Sign in again to go on.");
+// Whether the session still holds. An answer of 401 may be to what was asked under one that another
+// tab has replaced since; and a session that has ended looks like a lost connection to the browser.
+async function check() {
+  let found = null;
+  try {
+    found = await get("/session", { quiet: true });
+  } catch (error) {
+    if (error.status !== 401) return; // the server is away: nothing is known
+  }
+  if (session === null || found?.id === session.id) return;
+  if (found === null) {
+    await leave("Your session has ended. Sign in again to go on.");
+    return;
+  }
+  const same = found.role === session.role && found.tenant === session.tenant;
+  if (!same) location.hash = "#/";
+  live.stop();
+  await enter(found);
 }
 
-signedOut.addEventListener("end", ended);
+signedOut.addEventListener("end", check);
+live.addEventListener("trouble", check);
 
 // -- which page
 
@@ -121,8 +138,8 @@ async function route() {
     await open(contextOf(ending.signal, rest, waiting));
   } catch (error) {
     clearTimeout(waiting);
+    if (error.status === 401) await check(); // which shows who is there, or where to sign in
     if (ending.signal.aborted) return;
-    if (error.status === 401) return;
     document.title = "An error · Bentham";
     fill(main, errorPanel(error, route));
   }
@@ -219,18 +236,6 @@ async function watched(work, signal) {
     throw error;
   }
 }
-
-// A session that has ended looks like a lost connection to the browser; in another tab somebody else
-// may have signed in since.
-live.addEventListener("trouble", async () => {
-  const found = await get("/session").catch(() => undefined);
-  if (found === null) ended();
-  if (!found || session === null || found.id === session.id) return;
-  const same = found.role === session.role && found.tenant === session.tenant;
-  if (!same) location.hash = "#/";
-  live.stop();
-  await enter(found);
-});
 
 // The address is the page's: whoever skips the navigation stays where they are.
 document.querySelector(".skip").addEventListener("click", (event) => {
