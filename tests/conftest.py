@@ -9,12 +9,14 @@ from canned import ROUTES
 from clients import TOKEN
 from commands import Bentham, write_table
 from hypothesis import settings
+from numbers_only import install
 from servers import Canned
 from sites import Site
 
 from bentham.tables import load_table
 
 pytest_plugins = ["postgres", "storage_contract", "service_app", "boards", "browsers"]
+install()
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")

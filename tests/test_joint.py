@@ -1,5 +1,6 @@
 """Running trials count: marginal gains against Monte Carlo, and what they change."""
 
+import numbers_only
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,11 +9,13 @@ from problems import random_covariance
 
 from bentham.core import LearnedPrior, Scheduler, SharedPrior
 from bentham.core.blocks import Block
-from bentham.core.policies import joint
+from bentham.core.policies import highest_rate, joint
 from bentham.core.policies.joint import draws, marginal_gains
 from bentham.core.prior import BlockPrior
 from bentham.core.problem import Study
+from bentham.core.state import State
 from bentham.core.study_state import StudyState
+from bentham.core.validation import Vector
 from bentham.core.warp import Warp
 
 
@@ -137,3 +140,46 @@ def test_the_default_is_a_learned_prior() -> None:
     assert decision.model == "m1"  # nothing is known: the cheapest
     assert decision.reason == "policy"
     assert Scheduler(LearnedPrior()).studies == ()
+
+
+def two_studies(weight: float = 1.0) -> Scheduler:
+    scheduler = Scheduler(
+        SharedPrior(["x", "y"], [0.5, 0.4], np.eye(2)), "joint", warm_start="none"
+    )
+    scheduler.add_study("one", {"x": 1.0, "y": 1.0})
+    scheduler.add_study("two", {"x": 2.0, "y": 2.0}, weight=weight)
+    scheduler.add_device(0)
+    return scheduler
+
+
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+def test_after_an_error_nothing_is_forgotten(
+    weight: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler, expected = two_studies(weight), two_studies(weight).decide(0)
+    for name in ("gains", "unweighted_gains") if weight != 1.0 else ("gains",):
+        with monkeypatch.context() as patch:
+            patch.setattr(joint.Joint, name, _raise)
+            with pytest.raises(MemoryError):
+                scheduler.decide(0)
+    assert scheduler.decide(0) == expected is not None
+
+
+def _raise(*_: object) -> None:
+    raise MemoryError
+
+
+def test_an_arm_whose_gain_is_no_number_is_tried_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = joint.Joint.gains
+
+    def partly(policy: joint.Joint, state: State, block: Block) -> Vector:
+        found = gains(policy, state, block)
+        return np.where(np.arange(2) < block.order, np.nan, found)  # the second study's first
+
+    monkeypatch.setattr(highest_rate, "_best_few", numbers_only.ranked)
+    monkeypatch.setattr(joint.Joint, "gains", partly)
+    scheduler, tried = two_studies(), []
+    while (decision := scheduler.ask(0)) is not None:
+        tried.append((decision.study, decision.model))
+        scheduler.tell(decision.trial, 0.1)
+    assert tried == [("one", "x"), ("one", "y"), ("two", "y"), ("two", "x")]

@@ -28,7 +28,8 @@ class Desk:
 
     def __init__(self, engine: Engine):
         self._engine = engine
-        self._nothing: tuple[int, int, tuple[str, ...]] | None = None  # when nothing could be run
+        # When nothing could be run: in which pool, after how many events, who was barred.
+        self._nothing: tuple[Pool, int, tuple[str, ...]] | None = None
 
     async def read(
         self, token: str, look: Callable[[Pool, Caller, float], Result], *roles: str
@@ -117,7 +118,7 @@ class Desk:
                     raise Conflicting(f"device {device!r} has registered again since; ask again")
                 # Where nothing can be run, it cannot for anybody: hundreds of devices that wait
                 # do not each make the same decision.
-                situation = (id(pool), pool.sequence, tuple(pool.barred(now)))
+                situation = (pool, pool.sequence, tuple(pool.barred(now)))
                 idle = situation == self._nothing and found.trial is None
                 events = [] if idle else commands_devices.lease(caller, device)(pool, now)
                 self._nothing = situation if not events else None

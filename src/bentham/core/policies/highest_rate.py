@@ -139,17 +139,20 @@ class HighestRate:
         return _option(state, best[0]) if best else None
 
     def _look_again(self, state: State) -> None:
-        stale, self._stale = self._stale, {}
-        looked = self._look_at(state, list(stale.values()))
+        looked = self._look_at(state, list(self._stale.values()))
         self._ranking.enter(looked)
-        if self._unweighted is None:
-            if all(study.weight == 1.0 for block in stale.values() for study in block.studies):
-                return
-            self._unweighted = Ranking()
+        unweighted = self._unweighted
+        if unweighted is None and any(
+            study.weight != 1.0 for block in self._stale.values() for study in block.studies
+        ):
+            unweighted = Ranking()
             looked = self._look_at(state, list(self._seen.values()))
-        self._unweighted.enter(
-            (block, self._look_unweighted(state, block, entries)) for block, entries in looked
-        )
+        if unweighted is not None:
+            unweighted.enter(
+                [(block, self._look_unweighted(state, block, own)) for block, own in looked]
+            )
+        # Not before: whatever is raised above, no block is forgotten.
+        self._unweighted, self._stale = unweighted, {}
 
     def _look_at(self, state: State, blocks: list[Block]) -> list[tuple[Block, list[Entry]]]:
         """The best few arms of each block."""
@@ -190,6 +193,8 @@ def _best_few(blocks: Sequence[Block], gains: Matrix, exponent: float) -> list[l
     costs = _powers(np.array([block.cost for block in blocks]), exponent)
     candidate = np.array([block.candidate for block in blocks])
     losses = np.where(candidate, -gains / costs, np.inf)
+    # What is no number promises nothing, but is tried in the end: no arm may get lost by it.
+    losses[np.isnan(losses)] = -0.0
     if _is_plain(blocks[0]):  # a stable sort is enough
         chosen = losses.argsort(axis=1, kind="stable")[:, :RANKED]
     else:
