@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import uvloop
 from forecasters import in_process
+from ports import free_port
 from service_app import FIRST, UNLIMITED
 from service_cast import Cast
 from service_exchange import Answer
@@ -43,7 +44,7 @@ class Board(Cast):
         self._database, self._catalog = MemoryDatabase(), load_catalog()
         self._admin_id, self.admin = new_token()
         self._server: Server | None = None
-        self.port = 0
+        self.port = free_port()
         self.start()
 
     @property
@@ -62,7 +63,6 @@ class Board(Cast):
         )
         server = server_of(engine, app, UNLIMITED)
         listener = socket.create_server(("127.0.0.1", self.port))
-        self.port = listener.getsockname()[1]
         self._server = server
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._serve, args=(server, listener))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,12 @@ install()
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
-# These take longest: begun first, none of them is left for one process in the end.
-LONGEST = ("test_reproduce", "test_chaos", "test_ray", "test_docs", "test_demo", "test_tutorials")
+# These take longest, roughly by how long: begun first, none is left for one process in the end.
+LONGEST = (
+    "test_ray", "test_reproduce", "test_chaos", "test_demo", "test_docs", "test_tutorials",
+    "test_learned_prior", "test_training_site", "test_bench_regret", "test_bench_service",
+    "test_dashboard_story", "test_cli", "test_end_to_end",
+)  # fmt: skip
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -31,9 +36,29 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest modules first, the others in their order."""
+    """Each process's share of the longest tests first, then its share of the others in order.
+
+    A process is given one run of tests to begin with, and takes over others of whoever has most
+    left: it is from the end that those are taken. Tests on Ray stay together, since they share
+    what takes long to start.
+    """
     places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+    long = sorted(
+        (item for item in items if item.path.stem in places),
+        key=lambda item: places[item.path.stem],
+    )
+    together = [item for item in long if item.path.stem == LONGEST[0]]
+    others = iter([item for item in items if item.path.stem not in places])
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    shares: list[list[pytest.Item]] = [list(together), *([] for _ in range(processes - 1))]
+    for place, item in enumerate(long[len(together) :], start=1):
+        shares[place % processes].append(item)
+    left = len(items)
+    for place, share in enumerate(shares):
+        size = left // (processes - place)  # as pytest-xdist deals them out
+        share += islice(others, max(0, size - len(share)))
+        left -= size
+    items[:] = [*chain.from_iterable(shares), *others]
 
 
 @pytest.fixture

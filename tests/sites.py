@@ -2,13 +2,14 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+from ports import free_port
 
 from bentham.client import Client
 
@@ -52,8 +53,7 @@ class Site:
 
     def __init__(self, folder: Path, *options: object):
         self.folder, self._options = folder, options
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.table = folder / "table.csv"
         self.table.write_text(TABLE)

@@ -10,7 +10,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
-from postgres import free_port
+from ports import free_port
 from sites import Site, wait_for
 from tutorials import DOCS, WIDTH, blocks, fits, put, run_page
 

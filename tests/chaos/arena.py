@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from postgres import free_port
+from ports import free_port
 
 from bentham.storage import open_log
 from chaos.fleet import TENANTS, Caller, QuickWorker, RealWorker, Tenants, write_table

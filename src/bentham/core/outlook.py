@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from bentham.core.acquisition import expected_improvement, warped_improvement
+from bentham.core.contraction import contract
 from bentham.core.posterior import Conditioned, Posterior
 from bentham.core.prior import BlockPrior
 from bentham.core.validation import Integers, Matrix, Vector
@@ -91,7 +92,7 @@ class Outlook:
             return gaussian_improvement(mean, sigma, incumbent, self.warp)
         spread = self.factors[:, np.newaxis] * sigma
         each = gaussian_improvement(mean, spread, incumbent, self.warp)
-        expected: Vector = np.einsum("k,km->m", self.weights, each)
+        expected: Vector = contract("k,km->m", self.weights, each)
         return expected
 
     def drawn(self, chances: Vector, normal: Matrix, rows: Matrix) -> Matrix:
@@ -101,7 +102,7 @@ class Outlook:
         """
         steps = np.cumsum(self.weights)
         place = np.minimum(np.searchsorted(steps, chances), len(steps) - 1)
-        moved: Matrix = np.einsum("dr,rm->dm", normal, rows)
+        moved: Matrix = contract("dr,rm->dm", normal, rows)
         moved *= self.scale * self.factors[place][:, np.newaxis]
         return moved
 
@@ -131,7 +132,7 @@ def improvements(outlooks: Sequence[Outlook], incumbents: Sequence[float]) -> li
     )
     # One by one: the sum then runs as it does for one outlook, whatever its shape.
     return [
-        np.einsum("k,km->m", outlook.weights, own)
+        contract("k,km->m", outlook.weights, own)
         for outlook, own in zip(outlooks, each, strict=True)
     ]
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from bentham.core.contraction import contract
 from bentham.core.prior import BlockPrior
 from bentham.core.validation import Integers, Matrix, Vector
 
@@ -95,7 +96,7 @@ class Posterior:
         rows = np.zeros((len(columns), self._prior.size))
         for turn, column in enumerate(columns):
             before = rows[:turn]
-            row = self.covariance(int(column)) - np.einsum("r,rm->m", before[:, column], before)
+            row = self.covariance(int(column)) - contract("r,rm->m", before[:, column], before)
             if row[column] > self._prior.resolution[column]:
                 rows[turn] = row / math.sqrt(row[column])
         return rows

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from bentham.core.contraction import contract
 from bentham.reproduce.claims import (
     JOINED,
     Claim,
@@ -62,7 +63,7 @@ def more_studies(evidence: Evidence) -> Claim:
     centred = counts - counts.mean()
     logs = np.array([found[table].logs for table in STUDY_TABLES])
     growth = estimate(
-        np.einsum("tb,t->b", logs, centred) / (centred**2).sum(), evidence.scale.probes
+        contract("tb,t->b", logs, centred) / (centred**2).sum(), evidence.scale.probes
     )
     measured = [
         *(
@@ -227,7 +228,7 @@ def near_linear(evidence: Evidence) -> Claim:
     ):
         one, many = (evidence.cutoff_times(variant, devices) for devices in (1, most))
         weights = resamples(len(one))
-        logs = np.log(np.einsum("br,r->b", weights, one) / np.einsum("br,r->b", weights, many))
+        logs = np.log(contract("br,r->b", weights, one) / contract("br,r->b", weights, many))
         efficiency = ratio_estimate(logs - np.log(most), len(one))
         measured.append(
             Measured.of(f"{name}: speed-up of {most} devices, over {most}", efficiency, 1.0)

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
+from bentham.core.contraction import contract
 from bentham.core.regret import LEVEL_TOLERANCE
 from bentham.core.validation import Matrix, Vector
 from bentham.reproduce.runs import Result
@@ -69,7 +70,7 @@ class Curves:
 
     def times_to(self, levels: Vector, weights: Matrix) -> Matrix:
         """When the mean curve falls to each level; a row for every row of weights of the runs."""
-        means = np.einsum("br,rp->bp", weights, self.values)
+        means = contract("br,rp->bp", weights, self.values)
         reached = means[:, np.newaxis, :] <= levels[:, np.newaxis] + LEVEL_TOLERANCE
         return np.asarray(self.times[reached.argmax(axis=2)])
 
@@ -161,14 +162,14 @@ def regret_ratio(slow: Curves, fast: Curves) -> Estimate:
     runs = min(len(slow.regrets), len(fast.regrets))  # they began with the same seed
     # Where there is nothing to regret, neither has more of it.
     logs = np.log((slow.regrets[:runs] + _TINY) / (fast.regrets[:runs] + _TINY))
-    return ratio_estimate(np.einsum("br,r->b", resamples(runs), logs), runs)
+    return ratio_estimate(contract("br,r->b", resamples(runs), logs), runs)
 
 
 def slope(x: Vector, y: Matrix) -> Estimate:
     """The slope of log mean y over log x; y has a row per run and a column per x."""
-    means = np.log(np.einsum("br,rp->bp", resamples(len(y)), y) + _TINY)
+    means = np.log(contract("br,rp->bp", resamples(len(y)), y) + _TINY)
     centred = np.log(x) - np.log(x).mean()
-    return estimate(np.einsum("bp,p->b", means, centred) / (centred**2).sum(), len(y))
+    return estimate(contract("bp,p->b", means, centred) / (centred**2).sum(), len(y))
 
 
 def rank_correlation(x: Vector, y: Vector) -> Estimate:

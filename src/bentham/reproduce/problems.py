@@ -23,6 +23,7 @@ import numpy as np
 
 from bentham.core import Arm, JointPrior, Study
 from bentham.core.bounds import bounds_of_run
+from bentham.core.contraction import contract
 from bentham.core.kernels import correlation
 from bentham.core.validation import Matrix, Vector
 from bentham.sim.simulator import Run, simulate
@@ -137,7 +138,7 @@ def covariance_of(case: str, arms: int, rng: np.random.Generator) -> Matrix:
     """K over so many arms."""
     if case == "finite-rank":
         features = _features(arms, rng)
-        return np.asarray(VARIANCE * np.einsum("if,jf->ij", features, features))
+        return np.asarray(VARIANCE * contract("if,jf->ij", features, features))
     if case == "matern":
         return VARIANCE * correlation("matern52", rng.random((arms, 1)), LENGTH_SCALE)
     return VARIANCE * np.eye(arms)
@@ -155,10 +156,10 @@ def draw(case: str, studies: int, models: int, seed: int) -> tuple[Matrix, Vecto
     deviation = math.sqrt(VARIANCE)
     if case == "finite-rank":
         features = _features(arms, np.random.default_rng(start))  # those of the covariance
-        return covariance, deviation * np.einsum("if,f->i", features, rng.standard_normal(RANK))
+        return covariance, deviation * contract("if,f->i", features, rng.standard_normal(RANK))
     if case == "matern":
-        root = np.linalg.cholesky(covariance + JITTER * np.eye(arms))
-        return covariance, np.einsum("ij,j->i", root, rng.standard_normal(arms))
+        root = np.asarray(np.linalg.cholesky(covariance + JITTER * np.eye(arms)), np.float64)
+        return covariance, contract("ij,j->i", root, rng.standard_normal(arms))
     if case == "independent-even":
         width = math.sqrt(3.0) * deviation
         return covariance, rng.uniform(-width, width, arms)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bentham.core.contraction import contract
 from bentham.core.learning.data import Batch
 from bentham.core.validation import Matrix, Vector
 
@@ -36,12 +37,12 @@ def condition(batch: Batch, scores: Matrix, mean: Vector, covariance: Matrix) ->
     for turn in range(depth):
         model = batch.model[:, turn]
         before = rows[everyone, :turn, model]
-        row = covariance[model] - np.einsum("bi,bim->bm", before, rows[:, :turn])
+        row = covariance[model] - contract("bi,bim->bm", before, rows[:, :turn])
         variance = row[everyone, model]
         new = batch.live[:, turn] & (variance > RESOLUTION * covariance[model, model])
         deviation = np.sqrt(np.where(new, variance, 1.0))
         rows[:, turn] = np.where(new[:, np.newaxis], row / deviation[:, np.newaxis], 0.0)
-        expected = mean[model] + np.einsum("bi,bi->b", before, innovation[:, :turn])
+        expected = mean[model] + contract("bi,bi->b", before, innovation[:, :turn])
         innovation[:, turn] = np.where(new, (scores[:, turn] - expected) / deviation, 0.0)
         sigma[:, turn] = np.where(new, deviation, 0.0)
     return Conditioned(rows, innovation, sigma)
@@ -57,7 +58,7 @@ def innovations(
     """
     depth = len(covariance)
     left, innovation = covariance.copy(), residual.copy()
-    scale = RESOLUTION * np.einsum("iib->ib", covariance)
+    scale = RESOLUTION * contract("iib->ib", covariance)
     sigma = np.zeros(covariance.shape[1:])
     for turn in range(depth):
         variance = left[turn, turn]
@@ -83,6 +84,6 @@ def regression(covariance: Matrix, known: int, noise: float) -> tuple[Matrix, Ma
         inner[..., np.newaxis], np.concatenate([cross, np.eye(known)])[..., np.newaxis]
     )
     later, root = solved[: len(cross), :, 0], solved[len(cross) :, :, 0]
-    weights = np.einsum("li,ki->lk", later, root)
-    left = covariance[known:, known:] - np.einsum("li,mi->lm", later, later)
+    weights = contract("li,ki->lk", later, root)
+    left = covariance[known:, known:] - contract("li,mi->lm", later, later)
     return weights, left

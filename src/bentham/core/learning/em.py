@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bentham.core.contraction import contract
 from bentham.core.learning.conditioning import condition
 from bentham.core.learning.data import Batch, Index
 from bentham.core.validation import Matrix, Vector
@@ -61,13 +62,13 @@ def expect(
     every = np.zeros(sum(len(places) for places, _ in batches))
     for places, batch in batches:
         rows, innovation, _ = condition(batch, batch.score, mean, covariance)
-        full = mean + np.einsum("bi,bim->bm", innovation, rows)
-        weights = (freedom + batch.counts) / (freedom + np.einsum("bi,bi->b", *[innovation] * 2))
+        full = mean + contract("bi,bim->bm", innovation, rows)
+        weights = (freedom + batch.counts) / (freedom + contract("bi,bi->b", *[innovation] * 2))
         flat = rows.reshape(-1, models)
         every[places] = weights
-        first += np.einsum("b,bm->m", weights, full)
-        second += np.einsum("bi,bj->ij", weights[:, np.newaxis] * full, full)
-        second += len(weights) * covariance - np.einsum("ri,rj->ij", flat, flat)
+        first += contract("b,bm->m", weights, full)
+        second += contract("bi,bj->ij", weights[:, np.newaxis] * full, full)
+        second += len(weights) * covariance - contract("ri,rj->ij", flat, flat)
     return Moments(len(every), float(every.sum()), first, second, every)
 
 

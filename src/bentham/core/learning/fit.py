@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bentham.core.contraction import contract
 from bentham.core.learning.conditioning import regression
 from bentham.core.learning.data import Batch, Index, Observed, batches, pack
 from bentham.core.learning.em import Strengths, expect, maximise
@@ -162,11 +163,11 @@ def _like_kin(parameters: Parameters, models: int, kinship: Kinship) -> Paramete
     some = kinship.only(np.append(kin, np.arange(before, models)))
     matrix = target.matrix(len(some.family), some.distances())
     weights, left = regression(matrix, len(kin), KIN_NOISE)
-    cross = np.einsum("nk,kj->nj", weights, parameters.covariance[kin])
-    inner = np.einsum("nk,mk->nm", cross[:, kin], weights)
+    cross = contract("nk,kj->nj", weights, parameters.covariance[kin])
+    inner = contract("nk,mk->nm", cross[:, kin], weights)
     inner += np.diag(parameters.covariance).mean() * left
     common = float(parameters.mean.mean())
-    new = common + np.einsum("nk,k->n", weights, parameters.mean[kin] - common)
+    new = common + contract("nk,k->n", weights, parameters.mean[kin] - common)
     covariance = np.block([[parameters.covariance, cross.T], [cross, (inner + inner.T) / 2.0]])
     return replace(parameters, mean=np.append(parameters.mean, new), covariance=covariance)
 

@@ -21,6 +21,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from scipy.special import gammaln
 
+from bentham.core.contraction import contract
 from bentham.core.kernels import correlation
 from bentham.core.learning.conditioning import innovations
 from bentham.core.learning.data import Batch, Index
@@ -120,7 +121,7 @@ def fit_target(
         if target not in seen:
             known = target.entries(same, likeness, where)
             innovation, sigma = innovations(np.where(pair, known, identity), residual)
-            distance = np.einsum("ib,ib->b", innovation, innovation)
+            distance = contract("ib,ib->b", innovation, innovation)
             variance = _variance(distance, count, freedom, guess)
             logs = np.where(live & (sigma > 0.0), np.log(np.where(sigma > 0.0, sigma, 1.0)), 0.0)
             density = (

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bentham.core.contraction import contract
 from bentham.core.learning.data import Batch, Observed, pack
 from bentham.core.warp import Warp
 
@@ -55,7 +56,7 @@ def _likelihood(batch: Batch, warp: Warp, models: int) -> float:
         sums = np.bincount(batch.model.ravel(), (shares * rest).ravel(), models)
         effect = sums / (np.bincount(batch.model.ravel(), shares.ravel(), models) + 1.0)
         rest = np.where(batch.live, rest - effect[batch.model], 0.0)
-        squares = np.einsum("bi,bi->b", rest, rest)
+        squares = contract("bi,bi->b", rest, rest)
         variance = max(float((weight * squares).sum() / (count - 1.0).sum()), 1e-300)
         weight = (FREEDOM + count - 1.0) / (FREEDOM + squares / variance)
     spread = max(float(level.var()), 1e-300)

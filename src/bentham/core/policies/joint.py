@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bentham.core.blocks import Block
+from bentham.core.contraction import contract
 from bentham.core.outlook import gaussian_improvement
 from bentham.core.policies.highest_rate import HighestRate
 from bentham.core.state import State
@@ -52,10 +53,10 @@ def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Ve
     each = max(DRAWS_EACH, DRAWS // count)
     factor = np.repeat(outlook.factors, each)[:, np.newaxis]
     weight = np.repeat(outlook.weights, each) / each
-    mean = outlook.mean + outlook.scale * factor * np.einsum(
+    mean = outlook.mean + outlook.scale * factor * contract(
         "dr,rm->dm", draws(count * each, len(rows)), rows
     )
-    left = np.maximum(block.posterior.variance - np.einsum("rm,rm->m", rows, rows), 0.0)
+    left = np.maximum(block.posterior.variance - contract("rm,rm->m", rows, rows), 0.0)
     left[running] = 0.0
     sigma = outlook.scale * factor * np.sqrt(left)
     scores = outlook.warp.inverse(mean[:, running])
@@ -67,7 +68,7 @@ def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Ve
             mean[:, study.columns], sigma[:, study.columns], incumbent, outlook.warp
         )
         counted = study.weight if weighted else 1.0
-        totals[study.columns] += counted * np.einsum("d,dm->m", weight, gains)
+        totals[study.columns] += counted * contract("d,dm->m", weight, gains)
     return totals
 
 

@@ -32,7 +32,8 @@ export function badge(state) {
 export function meter(value, text) {
   const bar = h("span");
   bar.style.width = `${100 * Math.max(0, Math.min(1, value ?? 0))}%`;
-  return h("span.metered", {}, h("span.meter", { "aria-hidden": "true" }, bar), text);
+  return h("span.metered", {},
+    h("span.meter", { "aria-hidden": "true" }, bar), h("span.reading", {}, text));
 }
 
 export function loadingPanel() {
