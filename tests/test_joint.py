@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import random_covariance
 
-from bentham.core import LearnedPrior, Scheduler, SharedPrior
+from bentham.core import LearnedPrior, Scheduler, SharedPrior, outlook
 from bentham.core.blocks import Block
 from bentham.core.policies import highest_rate, joint
 from bentham.core.policies.joint import draws, marginal_gains
@@ -167,6 +167,21 @@ def test_after_an_error_nothing_is_forgotten(
 
 def _raise(*_: object) -> None:
     raise MemoryError
+
+
+def test_what_is_no_number_is_recorded_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highest_rate, "_best_few", numbers_only.ranked)
+    monkeypatch.setattr(
+        outlook, "gaussian_improvement", lambda mean, *_: np.full_like(mean, np.nan)
+    )
+    scheduler = two_studies()
+    decision = scheduler.ask(0)
+    assert decision is not None
+    figures = (decision.value, decision.expected_improvement, decision.rate, decision.cost)
+    assert figures == (0.0, 0.0, 0.0, 1.0)
+    assert [gain.expected_improvement for gain in decision.gains] == [0.0]
+    scheduler.tell(decision.trial, 0.5)
+    assert scheduler.ask(0) is not None
 
 
 def test_an_arm_whose_gain_is_no_number_is_tried_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from bentham.core import Event, LearnedPrior, Scheduler, prior_from, recover, verify
 from bentham.core.events import TrialStarted
+from bentham.core.learning.fit import Parameters, fit
 from bentham.errors import IllegalEvent, InvalidInput, InvalidPrior
 from bentham.sim import Disturbances, read_recording, write_recording
 from bentham.sim.experiment import Experiment, run_experiment
@@ -342,3 +344,29 @@ def test_whatever_happens_recovery_comes_to_the_same(seed: int) -> None:
     for study in live.studies:
         assert live.beliefs(study) == recovered.beliefs(study)
     assert verify(Scheduler(), events[:-1]) == []
+
+
+def test_a_fit_that_is_no_number_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = Scheduler()
+    scheduler.add_study("a", {"x": 1.0, "y": 1.0, "z": 1.0})
+    scheduler.add_device(0)
+
+    def step(score: float) -> None:
+        decision = scheduler.ask(0)
+        assert decision is not None
+        scheduler.tell(decision.trial, score)
+
+    step(0.5)
+    before = scheduler.beliefs("a")
+
+    def broken(*task: Any) -> Parameters | None:
+        found = fit(*task)
+        return found and replace(found, mean=np.full_like(found.mean, np.nan))
+
+    monkeypatch.setattr("bentham.core.learning.ahead.fit", broken)
+    step(0.7)
+    after = scheduler.beliefs("a")
+    assert all(np.isfinite([each.mean, each.sigma, each.cost]).all() for each in after.values())
+    assert after != before  # the score itself counts
+    step(0.6)
+    assert scheduler.finished

@@ -1,5 +1,6 @@
 """A decision: the arm picked for a free device, with the figures that justify it."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,7 +10,6 @@ DeviceName = str | int
 # How many arms that came next a decision names, and so how many a policy ranks.
 RUNNERS_UP = 3
 RANKED = 1 + RUNNERS_UP
-
 
 # What a Change is called when weights made it.
 WEIGHTS = "weights"
@@ -76,3 +76,8 @@ class Decision:
     rate: float
     runners_up: tuple[RunnerUp, ...]
     changes: tuple[Change, ...] = ()
+
+
+def figure(value: float, otherwise: float = 0.0) -> float:
+    """A figure as it can be recorded: what is no number promises nothing."""
+    return float(value) if math.isfinite(value) else otherwise

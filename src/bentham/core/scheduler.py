@@ -27,6 +27,7 @@ from bentham.core.decision import (
     Gain,
     Reason,
     RunnerUp,
+    figure,
 )
 from bentham.core.events import (
     DeviceAdded,
@@ -291,8 +292,8 @@ class Scheduler:
         changes: list[Change],
     ) -> Decision:
         state, block = self._state, study.block
-        expected_improvement = float(block.totals()[column])
-        cost = float(block.cost[column])
+        expected_improvement = figure(block.totals()[column])
+        cost = figure(block.cost[column], 1.0)
         return Decision(
             trial=state.next_trial,
             device=device,
@@ -303,10 +304,10 @@ class Scheduler:
             value=value,
             cost=cost,
             gains=tuple(
-                Gain(other.name, gain, other.weight) for other, gain in block.gains(column)
+                Gain(other.name, figure(gain), other.weight) for other, gain in block.gains(column)
             ),
             expected_improvement=expected_improvement,
-            rate=expected_improvement / cost,
+            rate=figure(expected_improvement / cost),
             runners_up=tuple(self._runner_up(option) for option in others[:RUNNERS_UP]),
             changes=tuple(changes),
         )

@@ -74,6 +74,11 @@ class Parameters:
     strengths: Strengths = field(default_factory=Strengths)
     target: Target = field(default_factory=Target)
 
+    @property
+    def sound(self) -> bool:
+        """Whether all of it is numbers."""
+        return bool(np.isfinite(self.mean).all() and np.isfinite(self.covariance).all())
+
 
 def fit(
     observed: Sequence[Observed],

@@ -251,6 +251,8 @@ class Learner:
         )
 
     def _believe(self, parameters: Parameters | None) -> None:
+        if parameters is not None and not parameters.sound:
+            parameters = self._parameters  # the last that can be worked with
         if parameters is not None and len(parameters.mean) < len(self._columns):
             parameters = self._extended(parameters)  # some came meanwhile
         self._parameters = parameters
