@@ -171,6 +171,7 @@ def test_a_kill_that_comes_with_its_order_is_heeded(ready: Bench) -> None:
     stopped = ready.processes()
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: all(_is_stopped(pid) for pid in stopped))  # else it may still read the order
     running = ready.start("hang")
     wait_for(lambda: _unread(pipe) > 0)
     before = _unread(pipe)
@@ -180,6 +181,10 @@ def test_a_kill_that_comes_with_its_order_is_heeded(ready: Bench) -> None:
         os.kill(pid, signal.SIGCONT)
     assert over(running) == Broken("killed")
     assert isinstance(ready.run("score")[0], Scored)
+
+
+def _is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def _unread(pipe: int) -> int:
