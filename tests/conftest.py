@@ -30,8 +30,8 @@ LONGEST = (
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than there are cores: many tests wait for what they have started."""
-    return (os.cpu_count() or 1) + 2
+    """One process more than there are cores: many tests wait for what they have started."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)

@@ -40,6 +40,7 @@ Result = TypeVar("Result")
 LogMaker = Callable[[], EventLog]
 NOON = 1_800_014_400.0  # a noon, UTC
 DAY = 86_400.0
+PATIENCE = 90.0  # for one request, on a machine that does much else
 FIRST = PoolCreated("joint", "none", 0, 3, 1.0)
 UNLIMITED = Bounds(requests_per_second=0.0)
 
@@ -128,7 +129,7 @@ class Service(Cast):
 
     def run(self, work: Awaitable[Result]) -> Result:
         async def within() -> Result:
-            async with asyncio.timeout(20.0):
+            async with asyncio.timeout(PATIENCE):
                 return await work
 
         return self._loop.run_until_complete(within())
