@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from bentham.core.known_costs import KnownCosts
+
+# What was computed, and depends on who looked; a test of its own shows that it changes nothing.
+CACHES = (KnownCosts,)
 PLAIN = (int, float, str, bytes, bool, type(None), Enum, type)
 
 
@@ -20,6 +24,8 @@ def _find(first: Any, second: Any, path: str, seen: set[tuple[int, int]]) -> str
     seen.add((id(first), id(second)))
     if type(first) is not type(second):
         return f"{path}: {type(first).__name__} and {type(second).__name__}"
+    if isinstance(first, CACHES):
+        return ""
     if isinstance(first, PLAIN):
         return "" if repr(first) == repr(second) else f"{path}: {first!r} and {second!r}"
     if isinstance(first, np.ndarray | np.generic):
