@@ -5,7 +5,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test begin browser lint types unit bench regret reproduce soak dashboard screenshots docs lock clean help
 
@@ -17,8 +16,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	  || { echo "Bentham needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "Installing the locked dependencies into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --no-compile --require-hashes -r requirements.lock
-	@$(PIP) install --no-compile --no-deps --no-build-isolation -e .
+	@$(BIN)/python tools/install.py
 	@touch $@
 	@$(BIN)/python -m compileall -q -x '/(tests|ray/(data|rllib|serve|train|tune))/' $(VENV)/lib \
 	  >/dev/null 2>&1 & # as pip would, but beside what follows, and not what nobody imports
@@ -68,7 +66,7 @@ dashboard: $(INSTALLED) browser ## Frames, memory and decision latency with a pa
 screenshots: $(INSTALLED) browser ## The pictures of the dashboard in docs/images/dashboard (three minutes)
 	@PYTHONPATH=tests $(BIN)/python tools/make_screenshots.py
 
-docs: $(INSTALLED) ## Make docs/reference.md from the code
+docs: $(INSTALLED) ## Make docs/reference.md and docs/events.md from the code
 	@$(BIN)/python tools/make_reference.py
 
 lock: ## Pin the newest versions that pyproject.toml allows (needs uv)

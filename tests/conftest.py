@@ -3,20 +3,15 @@
 import os
 from collections.abc import Iterator
 from itertools import chain, islice
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from canned import ROUTES
-from clients import TOKEN
-from commands import Bentham, write_table
 from hypothesis import settings
-from numbers_only import install
-from servers import Canned
-from sites import Site
+from support.numbers_only import install
 
-from bentham.tables import load_table
+if TYPE_CHECKING:
+    from support.postgres import PostgresServer
 
-pytest_plugins = ["postgres", "storage_contract", "service_app", "boards", "browsers"]
 install()
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -61,38 +56,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [*chain.from_iterable(shares), *others]
 
 
-@pytest.fixture
-def bentham(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bentham:
-    """The command line."""
-    monkeypatch.setenv("COLUMNS", "80")
-    return Bentham(monkeypatch, capsys)
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["PostgresServer"]:
+    """A PostgreSQL server, started by the first test that asks for it; one for all rooms."""
+    from support.postgres import PostgresServer
 
-
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """A real table of 12 studies x 8 models."""
-    return write_table(tmp_path / "small.csv", load_table("oboe:8").only(range(0, 360, 30)))
-
-
-@pytest.fixture
-def canned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Canned]:
-    """A server of canned answers, which commands find by the environment."""
-    server = Canned(ROUTES)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BENTHAM_SERVER", server.address)
-    monkeypatch.setenv("BENTHAM_TOKEN", TOKEN)
-    monkeypatch.delenv("BENTHAM_TOKEN_FILE", raising=False)
+    server = PostgresServer()
+    server.start()
     yield server
-    server.close()
+    server.stop()
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """A server that serves, in a folder of its own."""
-    made = Site(tmp_path)
-    try:
-        with made.client() as admin:
-            admin.overview()
-        yield made
-    finally:
-        made.close()
+def postgres_url(postgres: "PostgresServer") -> Iterator[str]:
+    """An empty database."""
+    url = postgres.fresh()
+    yield url
+    postgres.drop(url)

@@ -25,8 +25,8 @@ from typing import Any
 from find_browser import FLAGS, find_browser
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bentham.bench.connection import Connection
-from bentham.bench.service import Running, done, server
+from bentham.bench.connection import BareConnection
+from bentham.bench.service import RunningServer, done, server
 
 WARM_UP = 5.0  # seconds before anything is measured
 FIRST = {"pace": 200.0, "seconds": 10.0}
@@ -84,10 +84,10 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def prepare(running: Running, given: argparse.Namespace) -> None:
+def prepare(running: RunningServer, given: argparse.Namespace) -> None:
     """Tenants and their studies, over the same models with costs of their own."""
     draw = random.Random(0)
-    with closing(Connection(running.port, running.token)) as admin:
+    with closing(BareConnection(running.port, running.token)) as admin:
         for tenant in range(given.tenants):
             done(admin.post("/v1/tenants", {"name": f"tenant-{tenant:02}"}))
         for study in range(given.studies):
@@ -100,7 +100,7 @@ def prepare(running: Running, given: argparse.Namespace) -> None:
 
 
 def measure(
-    running: Running,
+    running: RunningServer,
     given: argparse.Namespace,
     wait: Callable[[float], object],
     look: Callable[[str], object] = lambda _: None,
@@ -127,12 +127,14 @@ def measure(
         fleet.wait()
     if fleet.returncode:
         raise SystemExit(f"dashboard_load: the devices gave up: exit code {fleet.returncode}")
-    with closing(Connection(running.port, running.token)) as admin:
+    with closing(BareConnection(running.port, running.token)) as admin:
         latency = done(admin.get("/v1/overview")).get("latency")
     return {"latency": latency, **json.loads(answered), "server_mebibytes": memory}
 
 
-def show(running: Running, given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+def show(
+    running: RunningServer, given: argparse.Namespace
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The same with a page: what the devices saw, and what the page's viewer did."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
@@ -143,7 +145,7 @@ def show(running: Running, given: argparse.Namespace) -> tuple[dict[str, Any], d
 
 
 def watch(
-    browser: Browser, running: Running, given: argparse.Namespace
+    browser: Browser, running: RunningServer, given: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Sign in, open the page, and see how it fares."""
     address = f"http://127.0.0.1:{running.port}"

@@ -1,5 +1,6 @@
-"""Makes docs/reference.md from the code: `python tools/make_reference.py`."""
+"""Makes docs/reference.md and docs/events.md from the code: `python tools/make_reference.py`."""
 
+import dataclasses
 import importlib
 import inspect
 import re
@@ -11,11 +12,13 @@ from typing import Any
 import typer
 
 from bentham.cli import app
+from bentham.service.fold.lifecycles import LIFECYCLES
+from bentham.service.fold.table import ENTRIES
 from bentham.training.boosting import BOOSTING
 from bentham.training.metrics import METRICS
 from bentham.training.zoo import ZOO
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "reference.md"
+DOCS = Path(__file__).parent.parent / "docs"
 MODULES = (
     "bentham",
     "bentham.core",
@@ -68,11 +71,19 @@ def signature(thing: Any) -> str:
 
 
 def member_lines(thing: type) -> list[str]:
-    """The public methods, properties and values that a class defines."""
+    """The public methods, properties and values of a class.
+
+    Those of a base in the same package, too, as what Client is made of: nobody looks there.
+    """
     if issubclass(thing, Enum):
         return [f"  - `{member.value}`" for member in thing]
     lines = []
-    for name, member in vars(thing).items():
+    package = thing.__module__.rpartition(".")[0]
+    parts = [base for base in thing.__mro__ if base.__module__.rpartition(".")[0] == package]
+    members: dict[str, Any] = {}
+    for part in parts:
+        members |= {name: member for name, member in vars(part).items() if name not in members}
+    for name, member in members.items():
         function = member.fget if isinstance(member, property) else member
         if isinstance(member, staticmethod | classmethod):
             function = member.__func__
@@ -149,5 +160,43 @@ def reference() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def events() -> str:
+    """The page about events and states."""
+    lines = [
+        "# Events and states",
+        "",
+        "Made from the code by `tools/make_reference.py`.",
+        "",
+        "The service stores every change as an event in an append-only log. What it knows is "
+        "computed from the log alone.",
+        "",
+        "## Events",
+        "",
+        "*For tenants*: whether the tenant concerned sees the event in its own stream "
+        "(`GET /v1/events`). Operators see all of them. *Opens*: whether a device that waits for "
+        "work is told to ask again.",
+        "",
+        "| event | what happened | fields | for tenants | opens |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for entry in ENTRIES:
+        said = plain((entry.event.__doc__ or "").split("\n\n")[0])
+        fields = ", ".join(f"`{each.name}`" for each in dataclasses.fields(entry.event))
+        told = "yes" if entry.owned else ""
+        opens = "yes" if entry.opens else ""
+        lines.append(f"| `{entry.kind}` | {said} | {fields} | {told} | {opens} |")
+    lines += ["", "## States", ""]
+    for cycle in LIFECYCLES:
+        lines += [f"### {cycle.name.capitalize()}", "", "| state | meaning |", "| --- | --- |"]
+        lines += [f"| `{state}` | {meaning} |" for state, meaning in cycle.states.items()]
+        lines += ["", "| from | event | to | when |", "| --- | --- | --- | --- |"]
+        for each in cycle.transitions:
+            before = ", ".join(f"`{state}`" for state in each.before)
+            lines.append(f"| {before} | `{each.event}` | `{each.after}` | {each.when} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
 if __name__ == "__main__":
-    DOCUMENT.write_text(reference())
+    (DOCS / "reference.md").write_text(reference())
+    (DOCS / "events.md").write_text(events())

@@ -11,9 +11,9 @@ import time
 from typing import Any
 
 import numpy as np
-from boards import Board
+from support.boards import Board
 
-from bentham.service.leases import Terms
+from bentham.service.engine.leases import Terms
 from bentham.tables import load_table
 
 HOURS, DEVICES, STUDIES = 3.0, 8, 40

@@ -1,4 +1,4 @@
-"""`make soak`: the fires of tests/chaos for as long as it takes; exit code 1 on any violation.
+"""`make soak`: the fires of tests/support/chaos as long as it takes; exit code 1 on a violation.
 
 SOAK=sqlite,leaders make soak          only these
 KILLS=100 SEED=7 make soak             fewer kills of the server for each database, other chances
@@ -14,17 +14,17 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from chaos.arena import Arena
-from chaos.fires import (
+from support.chaos.arena import Arena
+from support.chaos.fires import (
     kill_database,
     kill_leaders,
     kill_servers,
     make_mischief,
     torment_workers,
 )
-from chaos.judge import Verdict
-from chaos.server import Zygote
-from postgres import PostgresServer
+from support.chaos.judge import Verdict
+from support.chaos.server import Zygote
+from support.postgres import PostgresServer
 
 ROUND = 100  # kills between judgements, each on a new database
 LEASE, FROZEN = 30.0, 60.0

@@ -1,21 +1,22 @@
-"""What Bentham raises. Every message says what is wrong and what to do about it.
+"""The exceptions that Bentham raises. Every message says what is wrong and what to do about it.
 
 BenthamError
 |- InvalidInput        a value was refused: nothing was changed
-|  |- InvalidPrior     a mean, covariance or similarity that is no Gaussian prior
+|  |- InvalidPrior     a mean, covariance or similarity that is not a Gaussian prior
 |  |- InvalidTable     a file of scores, costs or features that cannot be read
-|  |- InvalidRecording a file of events that cannot be read back
-|  |- InvalidSnapshot  a saved state that is damaged, hostile or made by other code
+|  |- InvalidRecording a file of events that cannot be read
+|  |- InvalidSnapshot  a saved state that is damaged, malicious or from another version
 |  `- SchemaMismatch   a database that this version of Bentham cannot use as it is
-|- IllegalEvent        a call that does not fit the state: an unknown study, a trial that has ended
-|- StorageUnavailable  the database is gone or cannot write now: the same call may work later
+|- IllegalEvent        a call that the state does not allow: unknown study, trial already ended
+|- StorageUnavailable  the database is unreachable or cannot write: retry later
 |- SequenceConflict    another instance has written or leads: this one must stop leading
-`- ServiceError        a server refused, or answered what was not promised
-   |- NotAllowed       401, 403: the token is not good, or not good for this
-   |- NotFound         404: there is no such thing, or it is somebody else's
-   |- Conflict         409: too late, twice, or not in this state
-   |- Refused          400, 413, 422: the request itself is wrong; nothing was changed
-   `- Unavailable      no answer, or "not now" (429, 502, 503, 504), for as long as was waited
+|- ForecastFailed      a forecast could not be computed
+`- ServiceError        the server refused the request, or sent an unexpected response
+   |- NotAllowed       401, 403: the token is invalid, or its role may not do this
+   |- NotFound         404: no such thing, or it belongs to another tenant
+   |- Conflict         409: too late, a duplicate, or not allowed in this state
+   |- Refused          400, 413, 422: the request itself is invalid; nothing was changed
+   `- Unavailable      no response, or "retry later" (429, 502, 503, 504), until the timeout
 """
 
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from typing import Any
 __all__ = [
     "BenthamError",
     "Conflict",
+    "ForecastFailed",
     "IllegalEvent",
     "InvalidInput",
     "InvalidPrior",
@@ -42,7 +44,7 @@ __all__ = [
 
 
 class BenthamError(Exception):
-    """Anything that Bentham refuses to do; its text is meant for the person who asked."""
+    """Base class of all errors that Bentham raises; the message is meant for the user."""
 
 
 class InvalidInput(BenthamError, ValueError):
@@ -54,15 +56,15 @@ class InvalidPrior(InvalidInput):
 
 
 class InvalidTable(InvalidInput):
-    """A table that cannot be read: the text names file, row and remedy."""
+    """A table that cannot be read; the message names file, row and remedy."""
 
 
 class InvalidRecording(InvalidInput):
-    """A recording of events that cannot be read back."""
+    """A recording of events that cannot be read."""
 
 
 class InvalidSnapshot(InvalidInput):
-    """A snapshot that cannot be used, or something that none can be made of: replay the log."""
+    """A snapshot that cannot be used, or a state that cannot be saved as one: replay the log."""
 
 
 class IllegalEvent(BenthamError):
@@ -70,15 +72,15 @@ class IllegalEvent(BenthamError):
 
 
 class SchemaMismatch(InvalidInput):
-    """A database that is not migrated, newer than this Bentham, or not Bentham's at all."""
+    """A database that is not migrated, is newer than this Bentham, or is not one of Bentham's."""
 
 
 class StorageUnavailable(BenthamError):
-    """The database is gone, full, locked or cut off: retry later, the outcome is unknown."""
+    """The database is unreachable, full or locked: retry later; the outcome is unknown."""
 
 
 class SequenceConflict(BenthamError):
-    """The log is not where the writer believed: another instance has written, or leads."""
+    """The log's head is not what the writer expected: another instance has written, or leads."""
 
 
 class ForecastFailed(BenthamError):
@@ -86,9 +88,10 @@ class ForecastFailed(BenthamError):
 
 
 class ServiceError(BenthamError):
-    """A server's refusal, or an answer that was not what was promised.
+    """The server refused the request, or sent an unexpected response.
 
-    `status` is that of HTTP (None: no answer), `problem` the body that explained it, if one did.
+    `status` is the HTTP status (None: no response), `problem` the JSON body that explains it, if
+    any.
     """
 
     def __init__(
@@ -100,25 +103,25 @@ class ServiceError(BenthamError):
 
 
 class NotAllowed(ServiceError):
-    """The token is unknown, expired, revoked, or of a role that may not do this."""
+    """The token is unknown, expired or revoked, or its role may not do this."""
 
 
 class NotFound(ServiceError):
-    """There is no such thing, or it belongs to somebody else."""
+    """There is no such thing, or it belongs to another tenant."""
 
 
 class Conflict(ServiceError):
-    """It is too late for this, it was done before, or the state does not allow it."""
+    """Too late, already done, or not allowed in the current state."""
 
 
 class Refused(ServiceError):
-    """The request is wrong in itself: nothing was changed, and a repeat will not help."""
+    """The request itself is invalid: nothing was changed, and a retry will not help."""
 
 
 class Unavailable(ServiceError):
-    """The server gave no answer, or asked to come back later, for as long as was waited.
+    """The server did not respond, or asked to retry later, until the timeout.
 
-    `retry_after` is in how many seconds it asked to be tried again, if it did.
+    `retry_after` is the number of seconds after which the server asked to retry, if it did.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from bentham.core.validation import Matrix, Vector
+from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.errors import InvalidInput
 from bentham.sim.experiment import Outcome, by_policy
 

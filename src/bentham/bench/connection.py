@@ -14,7 +14,7 @@ class Answer(NamedTuple):
     body: Any
 
 
-class Connection:
+class BareConnection:
     """One kept-alive connection to a server on this machine."""
 
     def __init__(self, port: int, token: str):

@@ -12,8 +12,8 @@ import numpy as np
 
 from bentham import __version__
 from bentham.core import Decision, Scheduler, SharedPrior
-from bentham.core.kernels import correlation
-from bentham.core.validation import Matrix
+from bentham.core.gaussian.kernels import correlation
+from bentham.core.gaussian.validation import Matrix
 
 DEVICES = 8
 LENGTH_SCALE = 0.2

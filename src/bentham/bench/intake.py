@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from bentham import __version__
-from bentham.bench.connection import Connection
+from bentham.bench.connection import BareConnection
 from bentham.bench.service import Progress, done, server
-from bentham.children import end, own_environment
 from bentham.errors import BenthamError, InvalidInput
+from bentham.subprocesses import end, own_environment
 
 ROWS = 500
 STARTS_WITHIN = 60.0  # all tenants' threads
@@ -96,14 +96,14 @@ class _Crowd:
 
     def join(self, progress: Progress) -> None:
         """All tenants are there, each with a table."""
-        with closing(Connection(self._port, self._admin)) as admin:
+        with closing(BareConnection(self._port, self._admin)) as admin:
             for tenant in range(self._tenants):
                 progress(f"uploading tables: {tenant} of {self._tenants}")
                 name = f"tenant-{tenant}"
                 done(admin.post("/v1/tenants", {"name": name}))
                 asked = {"role": "tenant", "tenant": name}
                 self._tokens.append(done(admin.post("/v1/tokens", asked))["secret"])
-                with closing(Connection(self._port, self._tokens[-1])) as own:
+                with closing(BareConnection(self._port, self._tokens[-1])) as own:
                     began = time.perf_counter()
                     made = done(own.upload("/v1/datasets?name=table.csv", _table(tenant)))
                     self.uploads.append(time.perf_counter() - began)
@@ -114,7 +114,7 @@ class _Crowd:
         progress("submitting studies")
         together = threading.Barrier(self._tenants)
 
-        def of(tenant: int, own: Connection) -> None:
+        def of(tenant: int, own: BareConnection) -> None:
             together.wait(STARTS_WITHIN)  # should one fail before, the others are not to wait on
             for study in range(tenant, self._studies, self._tenants):
                 data = {
@@ -137,7 +137,7 @@ class _Crowd:
         draw = random.Random(0)
         pages = ("/v1/studies", "/v1/overview", "/v1/trials?limit=50", "/v1/costs")
 
-        def of(tenant: int, own: Connection) -> None:
+        def of(tenant: int, own: BareConnection) -> None:
             mine = [each["id"] for each in done(own.get("/v1/studies"))["items"]]
             while time.perf_counter() < until:
                 candidates = f"/v1/studies/{draw.choice(mine)}/candidates"
@@ -154,7 +154,7 @@ class _Crowd:
 
     def trials(self) -> dict[str, int]:
         """How many trials there are, by state."""
-        with closing(Connection(self._port, self._admin)) as admin:
+        with closing(BareConnection(self._port, self._admin)) as admin:
             counts: dict[str, int] = {}
             for study in done(admin.get("/v1/studies?limit=1000"))["items"]:
                 for state, count in study["trials"].items():
@@ -166,7 +166,7 @@ class _Crowd:
 
         def run(tenant: int) -> None:
             try:
-                with closing(Connection(self._port, self._tokens[tenant])) as own:
+                with closing(BareConnection(self._port, self._tokens[tenant])) as own:
                     work(tenant, own)
             except BaseException as error:
                 failures.append(error)
@@ -210,7 +210,7 @@ class _Memory:
 
 @contextmanager
 def _worker(folder: Path, port: int, admin: str, devices: int) -> Iterator[None]:
-    with closing(Connection(port, admin)) as connection:
+    with closing(BareConnection(port, admin)) as connection:
         token = done(connection.post("/v1/tokens", {"role": "device"}))["secret"]
     environment = own_environment({"BENTHAM_TOKEN": token})
     command = [sys.executable, "-m", "bentham", "worker", "--server", f"http://127.0.0.1:{port}"]

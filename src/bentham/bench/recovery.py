@@ -18,12 +18,8 @@ import numpy as np
 from bentham import __version__
 from bentham.core import Decision, Gain, Reason
 from bentham.errors import InvalidInput
+from bentham.service import SNAPSHOT_EVENTS, Pool, picture, recover, save_snapshot
 from bentham.service import events as happened
-from bentham.service.leases import Leases, Terms
-from bentham.service.pool import Pool
-from bentham.service.recovery import recover, save_snapshot
-from bentham.service.settings import SNAPSHOT_EVENTS
-from bentham.service.views import candidate_views, study_view, tenant_view, trial_view
 from bentham.storage import EventLog, Record, open_log
 
 MODELS, TENANTS, DEVICES = 50, 20, 8
@@ -76,7 +72,9 @@ def _measured(log: EventLog, events: int, progress: Callable[[str], None]) -> di
     first = again.scheduler.decide(IDLE)
     decided = time.perf_counter() - began
     progress("comparing")
-    equal = _seen(again) == _seen(pool) and first == pool.scheduler.decide(IDLE)
+    equal = picture(again, BELIEVED) == picture(pool, BELIEVED) and first == pool.scheduler.decide(
+        IDLE
+    )
     return {
         "benchmark": "recovery",
         "events": written,
@@ -95,16 +93,6 @@ def _measured(log: EventLog, events: int, progress: Callable[[str], None]) -> di
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-
-
-def _seen(pool: Pool) -> list[Any]:
-    """All that can be seen of a pool, and what is believed of some studies, to the bit."""
-    seen: list[Any] = [study_view(pool, study) for study in pool.studies.values()]
-    seen += [tenant_view(tenant, pool.time) for tenant in pool.tenants.values()]
-    leases = Leases(Terms())
-    seen += [trial_view(trial, leases) for trial in pool.trials.values()]
-    served = [study for study in pool.studies.values() if study.served]
-    return seen + [candidate_views(pool, study) for study in served[:BELIEVED]]
 
 
 def _records(events: int) -> Iterator[Record]:

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bentham import __version__
-from bentham.bench.connection import Connection
+from bentham.bench.connection import BareConnection
 from bentham.bench.decisions import LENGTH_SCALE
 from bentham.bench.rival import bench_optuna
-from bentham.children import own_environment
 from bentham.core import SharedPrior
-from bentham.core.kernels import correlation
+from bentham.core.gaussian.kernels import correlation
 from bentham.errors import BenthamError
+from bentham.subprocesses import own_environment
 
 WORKERS, TENANTS = 8, 10
 STARTS_WITHIN = 120.0
@@ -79,7 +79,7 @@ def _fixed_prior(folder: Path, models: int) -> list[str]:
     return ["--prior", str(folder / "prior.json"), "--policy", "mdmt"]
 
 
-class Running(NamedTuple):
+class RunningServer(NamedTuple):
     """A server that runs: its process, its port and an admin's token."""
 
     process: "subprocess.Popen[bytes]"
@@ -88,7 +88,7 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def server(folder: Path, database: str | None, more: list[str]) -> Iterator[Running]:
+def server(folder: Path, database: str | None, more: list[str]) -> Iterator[RunningServer]:
     """A server of one's own, until this is left."""
     environment = own_environment({"OPENBLAS_NUM_THREADS": "1"})
     if database:
@@ -108,7 +108,7 @@ def server(folder: Path, database: str | None, more: list[str]) -> Iterator[Runn
         token = folder / "data" / "admin.token"
         if not token.exists():
             raise BenthamError("the database is in use; name an empty one for the benchmark")
-        yield Running(process, port, token.read_text().strip())
+        yield RunningServer(process, port, token.read_text().strip())
     finally:
         process.terminate()
         process.wait(30)
@@ -125,7 +125,7 @@ def _free_port() -> int:
 
 def _ready(port: int) -> bool:
     try:
-        with closing(Connection(port, "")) as connection:
+        with closing(BareConnection(port, "")) as connection:
             return connection.get("/readyz").status == 200
     except (OSError, BenthamError):
         return False
@@ -133,7 +133,7 @@ def _ready(port: int) -> bool:
 
 def _prepare(port: int, token: str, studies: int, models: int, progress: Progress) -> None:
     draw = random.Random(0)
-    with closing(Connection(port, token)) as admin:
+    with closing(BareConnection(port, token)) as admin:
         for tenant in range(TENANTS):
             done(admin.post("/v1/tenants", {"name": f"tenant-{tenant}"}))
         for study in range(studies):
@@ -163,12 +163,12 @@ def _measure(
 
     def work(place: int) -> None:
         try:
-            with closing(Connection(port, token)) as connection:
+            with closing(BareConnection(port, token)) as connection:
                 cycle(place, connection)
         except BaseException as error:
             failures.append(error)
 
-    def cycle(place: int, connection: Connection) -> None:
+    def cycle(place: int, connection: BareConnection) -> None:
         draw, device = random.Random(place), f"device-{place}"
         done(connection.post("/v1/devices", {"name": device}))
         path = f"/v1/devices/{device}/lease"

@@ -12,8 +12,8 @@ from typer.main import get_command, get_group
 from bentham import __version__
 from bentham.errors import BenthamError
 
-# Where each command is: a function, or an app of commands. They are imported when they are used, or
-# listed: who asks a server need not wait for numerics.
+# Where each command is defined: a function, or a Typer app. A command is imported when it is used
+# or listed, so that remote commands start without the numerical libraries.
 COMMANDS = {
     "demo": "demo:demo",
     "simulate": "simulate:simulate",
@@ -21,19 +21,19 @@ COMMANDS = {
     "reproduce": "reproduce:reproduce",
     "serve": "serve:serve",
     "worker": "worker:worker",
-    "status": "remote_status:status",
-    "explain": "remote_explain:explain",
-    "whatif": "remote_whatif:whatif",
-    "algorithms": "remote_catalog:algorithms",
-    "metrics": "remote_catalog:metrics",
-    "costs": "remote_catalog:costs",
-    "dataset": "remote_datasets:dataset_app",
-    "study": "remote_studies:study_app",
-    "trial": "remote_devices:trial_app",
-    "device": "remote_devices:device_app",
-    "tenant": "remote_tenants:tenant_app",
-    "token": "remote_tokens:token_app",
-    "history": "remote_history:history_app",
+    "status": "remote.status:status",
+    "explain": "remote.explain:explain",
+    "whatif": "remote.whatif:whatif",
+    "algorithms": "remote.catalog:algorithms",
+    "metrics": "remote.catalog:metrics",
+    "costs": "remote.catalog:costs",
+    "dataset": "remote.datasets:dataset_app",
+    "study": "remote.studies:study_app",
+    "trial": "remote.devices:trial_app",
+    "device": "remote.devices:device_app",
+    "tenant": "remote.tenants:tenant_app",
+    "token": "remote.tokens:token_app",
+    "history": "remote.history:history_app",
     "bench": "bench:bench_app",
     "db": "db:db_app",
     "log": "log:log_app",
@@ -48,13 +48,13 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
-            for name in COMMANDS:  # known, they can be compared with what was meant
+            for name in COMMANDS:  # load all, so that the error can suggest a similar name
                 self.get_command(ctx, name)
             return None
         if cmd_name not in self.commands:
             module, _, name = COMMANDS[cmd_name].partition(":")
             found = getattr(import_module(f"bentham.cli.{module}"), name)
-            # With the settings of the whole, which a command made by itself would not have.
+            # A command built separately does not inherit the settings of the main app.
             alone = typer.Typer(**_STYLE)
             if isinstance(found, typer.Typer):
                 alone.add_typer(found, name=cmd_name)
@@ -75,8 +75,8 @@ _STYLE: dict[str, Any] = {
 app = typer.Typer(
     name="bentham",
     cls=_Commands,
-    help="Shares a pool of devices among many model-selection studies, so that everybody's "
-    "results get good as early as possible.",
+    help="Shares a pool of devices among many model-selection studies, so that all of them get "
+    "good models as early as possible.",
     no_args_is_help=True,
     **_STYLE,
 )
@@ -99,10 +99,12 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; what is refused is one line on standard error and exit code 2."""
+    """Run the command line; an error is one line on standard error and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without the sign gets a question mark
+            stream.reconfigure(
+                errors="replace"
+            )  # print ? for characters that the terminal cannot encode
     try:
         app()
     except BenthamError as error:
@@ -110,10 +112,13 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except MemoryError:
-        _refuse("out of memory; ask for less, or use a larger machine")
+        _refuse("out of memory; use smaller settings or a larger machine")
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
-        _refuse(f"{where}{error.strerror or error}; check the files and the disk")
+        _refuse(
+            f"{where}{error.strerror or error}; check the path, its permissions and the free disk "
+            "space"
+        )
 
 
 def _refuse(message: str) -> NoReturn:

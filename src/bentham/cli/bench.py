@@ -1,4 +1,4 @@
-"""`bentham bench`: how fast Bentham is, and how much regret it leaves."""
+"""`bentham bench`: measure speed and regret."""
 
 import json
 import time
@@ -20,36 +20,44 @@ EmptyDatabase = Annotated[
     typer.Option(
         metavar="URL",
         envvar="BENTHAM_DATABASE",
-        help="An empty PostgreSQL database, instead of SQLite.",
+        help="URL of an empty PostgreSQL database to use instead of SQLite.",
         show_default=False,
         show_envvar=False,
     ),
 ]
-bench_app = typer.Typer(help="Measure Bentham itself.", no_args_is_help=True)
+bench_app = typer.Typer(
+    help="Benchmarks: speed of the scheduler and the service, and regret of policies.",
+    no_args_is_help=True,
+)
 
 
 @bench_app.command()
 def decisions(
-    studies: Annotated[int, typer.Option(min=1, metavar="N", help="How many studies.")] = 1000,
-    models: Annotated[int, typer.Option(min=1, metavar="N", help="How many models each.")] = 100,
+    studies: Annotated[int, typer.Option(min=1, metavar="N", help="Number of studies.")] = 1000,
+    models: Annotated[int, typer.Option(min=1, metavar="N", help="Models per study.")] = 100,
     observations: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help=f"How many tell+ask pairs.[dim] \\[default: {OBSERVATIONS_PER_STUDY} a study][/]",
+            help=f"Number of tell+ask pairs.[dim] \\[default: {OBSERVATIONS_PER_STUDY} per "
+            "study][/]",
             show_default=False,
         ),
     ] = None,
     learned: Annotated[
-        bool, typer.Option("--learned", help="Learn the prior while serving, from nothing.")
+        bool,
+        typer.Option("--learned", help="Learn the prior while serving, starting without history."),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Draws scores and costs.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Random seed for scores and costs.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Time tell+ask pairs on one core: p50, p99 and peak memory.
 
-    The policy is mdmt with a fixed prior, as in the paper, or with --learned the defaults.
+    Uses the policy mdmt with a fixed prior, as in the paper; with --learned, the default policy and
+    prior.
     """
     total = min(observations or OBSERVATIONS_PER_STUDY * studies, studies * models)
     with progress_bar(total) as bar:
@@ -72,23 +80,23 @@ def regret(
         list[str] | None,
         typer.Option(
             metavar="TABLE",
-            help="Bundled tables or CSV files; several, or one option with commas. "
+            help="Bundled tables or CSV files; separate several by commas or repeat the option. "
             f"[dim]\\[default: {','.join(DEFAULT_TABLES)}][/]",
             show_default=False,
         ),
     ] = None,
     devices: Annotated[
-        str, typer.Option(metavar="N,N", help="How many devices there are, with commas.")
+        str, typer.Option(metavar="N,N", help="Numbers of devices, separated by commas.")
     ] = "1,8",
     repeat: Annotated[
-        int, typer.Option(min=1, metavar="R", help="Runs of each, with seeds SEED, SEED+1, ...")
+        int, typer.Option(min=1, metavar="R", help="Runs per variant, with seeds SEED, SEED+1, ...")
     ] = 5,
     variants: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"What to compare: {', '.join(VARIANTS)}; or all. "
-            f"[dim]\\[default: {','.join(DEFAULT_VARIANTS)}][/]",
+            help=f"Variants to compare: {', '.join(VARIANTS)}; or all. [dim]\\[default: "
+            f"{','.join(DEFAULT_VARIANTS)}][/]",
             show_default=False,
         ),
     ] = None,
@@ -98,9 +106,10 @@ def regret(
 ) -> None:
     """Compare the regret of policies and priors under the paper's protocol.
 
-    In every run up to 8 studies set the prior, the others are served, by all variants alike.
+    In every run up to 8 studies are history for the prior; all variants serve the same remaining
+    studies.
 
-    Shown are ratios to the paper's configuration and to an oracle. For example:
+    Prints ratios to the paper's configuration and to an oracle. For example:
 
     [bold]bentham bench regret --tables oboe:8 --devices 1,8 --repeat 10[/]
     """
@@ -121,29 +130,29 @@ def regret(
 
 @bench_app.command()
 def service(
-    studies: Annotated[int, typer.Option(min=1, metavar="N", help="How many studies.")] = 1000,
-    models: Annotated[int, typer.Option(min=1, metavar="N", help="How many models each.")] = 50,
+    studies: Annotated[int, typer.Option(min=1, metavar="N", help="Number of studies.")] = 1000,
+    models: Annotated[int, typer.Option(min=1, metavar="N", help="Models per study.")] = 50,
     seconds: Annotated[
-        float, typer.Option(min=1.0, metavar="S", help="How long to measure each.")
+        float, typer.Option(min=1.0, metavar="S", help="Seconds to measure each system.")
     ] = 20.0,
     warm_up: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Cycles before measuring begins.")
+        int, typer.Option(min=0, metavar="N", help="Number of cycles before measuring begins.")
     ] = 2000,
     database: EmptyDatabase = None,
     fixed: Annotated[
         bool,
         typer.Option(
-            "--fixed-prior", help="Decide as the paper does, by a prior that is given (mdmt)."
+            "--fixed-prior", help="Use the policy mdmt with a fixed prior, as in the paper."
         ),
     ] = False,
     rival: Annotated[
-        bool, typer.Option("--optuna/--no-optuna", help="Measure Optuna's ask and tell, too.")
+        bool, typer.Option("--optuna/--no-optuna", help="Also measure Optuna's ask and tell.")
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Count cycles of lease and report a second, each durably committed.
+    """Measure lease-and-report cycles per second, each durably committed.
 
-    Starts a server of its own, with eight local workers that report at once. For example:
+    Starts its own server, and eight local workers that report immediately. For example:
 
     [bold]bentham bench service --studies 1000 --models 50[/]
     """
@@ -158,36 +167,38 @@ def service(
         return
     print(
         f"{studies:,} studies x {models:,} models on {result['database']}, {result['workers']} "
-        f"workers: {result['cycles_per_second']:,} cycles a second\n"
-        f"lease p50 {result['lease_p50_ms']} ms, p99 {result['lease_p99_ms']} ms; "
-        f"report p50 {result['report_p50_ms']} ms, p99 {result['report_p99_ms']} ms"
+        f"workers: {result['cycles_per_second']:,} cycles per second\nlease p50 "
+        f"{result['lease_p50_ms']} ms, p99 {result['lease_p99_ms']} ms; report p50 "
+        f"{result['report_p50_ms']} ms, p99 {result['report_p99_ms']} ms"
     )
     if result["optuna"]:
         print(
-            f"Optuna {result['optuna']['version']} ask+tell: {result['optuna']['best']:,} a "
+            f"Optuna {result['optuna']['version']} ask+tell: {result['optuna']['best']:,} per "
             f"second; Bentham does {result['ratio_to_optuna']} times as many"
         )
 
 
 @bench_app.command()
 def intake(
-    tenants: Annotated[int, typer.Option(min=1, metavar="N", help="How many tenants.")] = 20,
-    studies: Annotated[int, typer.Option(min=1, metavar="N", help="How many studies.")] = 200,
+    tenants: Annotated[int, typer.Option(min=1, metavar="N", help="Number of tenants.")] = 20,
+    studies: Annotated[int, typer.Option(min=1, metavar="N", help="Number of studies.")] = 200,
     candidates: Annotated[
-        int, typer.Option(min=1, max=500, metavar="N", help="How many models each.")
+        int, typer.Option(min=1, max=500, metavar="N", help="Models per study.")
     ] = 40,
     devices: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many devices train meanwhile.")
+        int,
+        typer.Option(min=1, metavar="N", help="Number of devices that train during the benchmark."),
     ] = 2,
     seconds: Annotated[
-        float, typer.Option(min=1.0, metavar="S", help="How long tenants look at them.")
+        float,
+        typer.Option(min=1.0, metavar="S", help="Seconds during which tenants read their studies."),
     ] = 60.0,
     database: EmptyDatabase = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Submit many studies over data at once, while devices train; time every request.
+    """Submit many studies with datasets at once while devices train; time every request.
 
-    Starts a server and a worker of its own. For example:
+    Starts its own server and worker. For example:
 
     [bold]bentham bench intake --studies 200 --candidates 40[/]
     """
@@ -203,25 +214,25 @@ def intake(
     create, look = result["create"], result["look"]
     print(
         f"{studies:,} studies x {candidates:,} candidates of {tenants:,} tenants, submitted in "
-        f"{result['submitted_seconds']:,} s while {devices} devices train\n"
-        f"create p50 {create['p50_ms']} ms, p99 {create['p99_ms']} ms; "
-        f"look p50 {look['p50_ms']} ms, p99 {look['p99_ms']} ms; all p99 {result['all_p99_ms']} ms"
-        f"\nthe server holds {result['memory_submitted_mib']:,} MiB at first, "
-        f"{result['memory_middle_mib']:,} halfway and {result['memory_end_mib']:,} in the end"
+        f"{result['submitted_seconds']:,} s while {devices} devices train\ncreate p50 "
+        f"{create['p50_ms']} ms, p99 {create['p99_ms']} ms; read p50 {look['p50_ms']} ms, p99 "
+        f"{look['p99_ms']} ms; all p99 {result['all_p99_ms']} ms\nserver memory: "
+        f"{result['memory_submitted_mib']:,} MiB at the start, {result['memory_middle_mib']:,} "
+        f"halfway, {result['memory_end_mib']:,} at the end"
     )
 
 
 @bench_app.command()
 def recovery(
     events: Annotated[
-        int, typer.Option(min=1000, metavar="N", help="How many events the log has.")
+        int, typer.Option(min=1000, metavar="N", help="Number of events in the log.")
     ] = 100_000,
     database: EmptyDatabase = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Time a restart of the service: from the whole log, and from a snapshot.
+    """Time a restart of the service: from the full log, and from a snapshot.
 
-    Also compares what both come to.
+    Also checks that both give the same state; exit code 1 if not.
     """
     from bentham.bench.recovery import bench_recovery
 
@@ -231,11 +242,11 @@ def recovery(
         print(json.dumps(result))
         return
     print(
-        f"{result['events']:,} events, {result['trials']:,} trials: the whole log "
-        f"{result['replay_seconds']:,} s ({result['replay_us_per_event']:,} us an event), "
-        f"a snapshot of {result['snapshot_mib']:,} MiB and the last {result['tail_events']:,} "
-        f"events {result['snapshot_start_seconds']:,} s "
-        f"and the first decision {result['first_decision_seconds']:,} s; "
+        f"{result['events']:,} events, {result['trials']:,} trials: full log "
+        f"{result['replay_seconds']:,} s ({result['replay_us_per_event']:,} us per event), "
+        f"snapshot of {result['snapshot_mib']:,} MiB plus the last {result['tail_events']:,} "
+        f"events {result['snapshot_start_seconds']:,} s, first decision "
+        f"{result['first_decision_seconds']:,} s; states "
         f"{'equal' if result['equal'] else 'NOT EQUAL'}"
     )
     raise typer.Exit(0 if result["equal"] else 1)
@@ -246,7 +257,7 @@ def _listed(option: str, values: list[str] | None, default: Sequence[str]) -> li
         return list(default)
     names = [name for value in values for name in value.split(",") if name]
     if not names:
-        raise InvalidInput(f"{option} is empty; name at least one, as in {default[0]}")
+        raise InvalidInput(f"{option} is empty; give at least one value, for example {default[0]}")
     return names
 
 
@@ -254,6 +265,7 @@ def _counts(text: str) -> list[int]:
     parts = text.split(",")
     if not all(part.strip().isdecimal() and 0 < int(part) <= LARGEST_POOL for part in parts):
         raise InvalidInput(
-            f"--devices is {text!r}; write numbers from 1 to {LARGEST_POOL}, as in 1,8"
+            f"--devices is {text!r}; give numbers from 1 to {LARGEST_POOL} separated by commas, "
+            "for example 1,8"
         )
     return [int(part) for part in parts]

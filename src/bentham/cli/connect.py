@@ -1,4 +1,4 @@
-"""How a command reaches the server: the options that say where, and the token."""
+"""How a command connects to the server: the options for address and token."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ Server = Annotated[
     str,
     typer.Option(
         metavar="URL",
-        help="The server's address.",
+        help="Address of the server.",
         envvar="BENTHAM_SERVER",
         rich_help_panel=CONNECTION,
     ),
@@ -31,19 +31,19 @@ TokenFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="The file that holds the token, readable by its owner only. Without it: what "
-        f"BENTHAM_TOKEN holds, or {DEFAULT_TOKEN_FILE} where it exists.",
+        help="File with the token, readable by its owner only. [dim]\\[default: the token in "
+        f"BENTHAM_TOKEN, else {DEFAULT_TOKEN_FILE} if it exists][/]",
         envvar="BENTHAM_TOKEN_FILE",
         show_default=False,
         rich_help_panel=CONNECTION,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value, and nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 
 
 def connect(server: str, token_file: Path | None, patience: float | None = None) -> "Client":
-    """A client of the server."""
-    # Here, so that commands which need no server start without HTTP.
+    """A client for the server."""
+    # Imported here, so that commands without a server start faster.
     from bentham.client import Client
 
     patience = PATIENCE if patience is None else patience
@@ -51,7 +51,7 @@ def connect(server: str, token_file: Path | None, patience: float | None = None)
 
 
 def find_token(token_file: Path | None) -> str:
-    """The token of the file given, of the environment, or of a server run in this folder."""
+    """The token from the given file, the environment, or a server run in this directory."""
     if token_file is not None:
         return read_token(token_file)
     if token := os.environ.get("BENTHAM_TOKEN", "").strip():
@@ -59,30 +59,30 @@ def find_token(token_file: Path | None) -> str:
     if DEFAULT_TOKEN_FILE.exists():
         return read_token(DEFAULT_TOKEN_FILE)
     raise InvalidInput(
-        "there is no token; name the file that holds it with --token-file (or BENTHAM_TOKEN_FILE)"
+        "no token; name the file that holds it with --token-file (or BENTHAM_TOKEN_FILE)"
     )
 
 
 def read_token(path: Path) -> str:
-    """The token of a file that nobody else can read."""
+    """The token in a file that nobody else can read."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             content = file.read(LARGEST_TOKEN + 1)
     except FileNotFoundError:
         raise InvalidInput(
-            f"{path}: there is no such file; an operator makes one: bentham token create --out FILE"
+            f"{path}: no such file; an operator can create one: bentham token create --out FILE"
         ) from None
     if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o077:
         raise InvalidInput(
-            f"{path} holds a token and can be read by others; make it yours: chmod 600 {path}"
+            f"{path} holds a token and can be read by others; restrict it: chmod 600 {path}"
         )
     try:
         token = content.decode("ascii").strip()
     except UnicodeDecodeError:
         token = " "
     if not token:
-        raise InvalidInput(f"{path} is empty; put a token into it: bentham token create --out FILE")
+        raise InvalidInput(f"{path} is empty; write a token to it: bentham token create --out FILE")
     if len(content) > LARGEST_TOKEN or not token.isprintable() or " " in token:
-        raise InvalidInput(f"{path} holds no token, but something else; name another file")
+        raise InvalidInput(f"{path} does not hold a token; name another file")
     return token

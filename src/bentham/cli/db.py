@@ -1,4 +1,4 @@
-"""`bentham db`: make, upgrade and check the database of the service."""
+"""`bentham db`: create, upgrade and check the service's database."""
 
 import json
 import sys
@@ -11,10 +11,10 @@ from bentham.storage import DEFAULT_FOLDER, place_of
 from bentham.storage import check as check_database
 from bentham.storage import upgrade as upgrade_database
 
-db_app = typer.Typer(help="Look after the database of the service.", no_args_is_help=True)
+db_app = typer.Typer(help="Create, upgrade and check the service's database.", no_args_is_help=True)
 
 Data = Annotated[
-    Path, typer.Option("--data", metavar="DIR", help="The folder of the service's data (SQLite).")
+    Path, typer.Option("--data", metavar="DIR", help="Directory for the service's data (SQLite).")
 ]
 Database = Annotated[
     str | None,
@@ -22,8 +22,9 @@ Database = Annotated[
         "--database",
         metavar="URL",
         envvar="BENTHAM_DATABASE",
-        help="PostgreSQL instead: postgresql://user:password@host:5432/name. The variable "
-        "BENTHAM_DATABASE keeps the password out of the list of processes.",
+        help="Use this PostgreSQL database instead of SQLite: "
+        "postgresql://user:password@host:5432/name. Set it in the environment variable "
+        "BENTHAM_DATABASE to keep the password out of the process list.",
         show_default=False,
         show_envvar=False,
     ),
@@ -35,25 +36,25 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 def upgrade(
     data: Data = DEFAULT_FOLDER, database: Database = None, as_json: AsJson = False
 ) -> None:
-    """Make the tables, or bring those of an older Bentham to this version.
+    """Create the tables, or upgrade those of an older version of Bentham.
 
-    Stop all instances and make a backup first; there is no way back to an older version.
+    Stop all instances and make a backup first; a downgrade is not possible.
     """
     place = place_of(database, data)
     before, after = upgrade_database(place)
     if as_json:
         print(json.dumps({"database": place.name, "before": before, "revision": after}))
     elif before is None:
-        print(f"{place.name}: made the tables, revision {after}")
+        print(f"{place.name}: created the tables, revision {after}")
     elif before == after:
-        print(f"{place.name}: nothing to do, revision {after} is the newest")
+        print(f"{place.name}: nothing to do, revision {after} is the latest")
     else:
         print(f"{place.name}: upgraded from revision {before} to {after}")
 
 
 @db_app.command()
 def check(data: Data = DEFAULT_FOLDER, database: Database = None, as_json: AsJson = False) -> None:
-    """Say whether this version can use the database; exit code 2 and the remedy if not."""
+    """Check whether this version can use the database; if not, exit code 2 and what to do."""
     condition = check_database(place_of(database, data))
     if as_json:
         result = {
@@ -64,6 +65,6 @@ def check(data: Data = DEFAULT_FOLDER, database: Database = None, as_json: AsJso
         }
         print(json.dumps(result))
         return
-    print(f"{condition.name}: revision {condition.revision}, {condition.events:,} events: in order")
+    print(f"{condition.name}: revision {condition.revision}, {condition.events:,} events: ok")
     for warning in condition.warnings:
         print("bentham: warning:", warning, file=sys.stderr)

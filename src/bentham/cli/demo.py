@@ -1,4 +1,4 @@
-"""`bentham demo`: the whole thing at work, in a minute or two."""
+"""`bentham demo`: a complete service with training, in a minute or two."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,13 +7,16 @@ import typer
 
 from bentham.cli.files import check_writable
 
-CANDIDATES = 16  # with two cores a good minute of training
+CANDIDATES = 16  # about one minute of training on two cores
 
 
 def demo(
     exit_when_done: Annotated[
         bool,
-        typer.Option("--exit-when-done", help="End with the comparison, rather than stay up."),
+        typer.Option(
+            "--exit-when-done",
+            help="Exit after the comparison instead of keeping the server running.",
+        ),
     ] = False,
     seed: Annotated[
         int,
@@ -21,25 +24,28 @@ def demo(
             min=0,
             max=2**32 - 1,
             metavar="N",
-            help="Draws which rows are held out: the same seed gives the same scores.",
+            help="Random seed for which rows are held out; the same seed gives the same scores.",
         ),
     ] = 0,
     devices: Annotated[
         int,
         typer.Option(
-            min=1, max=64, metavar="N", help="How many trials run at a time, each on one core."
+            min=1,
+            max=64,
+            metavar="N",
+            help="Number of trials that run at the same time, each on one core.",
         ),
     ] = 2,
     candidates: Annotated[
         int,
-        typer.Option(min=1, max=100, metavar="N", help="How many models each study tries."),
+        typer.Option(min=1, max=100, metavar="N", help="Number of models per study."),
     ] = CANDIDATES,
     studies: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Only so many studies, the quickest ones. [dim]\\[default: all 14][/]",
+            help="Run only the N fastest studies. [dim]\\[default: all 14][/]",
             show_default=False,
         ),
     ] = None,
@@ -47,8 +53,8 @@ def demo(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep everything in this folder, which is empty. [dim]\\[default: a temporary "
-            "one, gone in the end][/]",
+            help="Directory for all files; must be empty. [dim]\\[default: a temporary directory, "
+            "deleted at the end][/]",
             show_default=False,
         ),
     ] = None,
@@ -57,20 +63,20 @@ def demo(
         typer.Option(
             "--json",
             metavar="FILE",
-            help="Write results, all scores and the comparison to a file, too.",
+            help="Also write results, all scores and the comparison to this JSON file.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Start a service, train for five tenants, and see what round robin would have done.
+    """Start a service, train models for five tenants, and compare with round robin.
 
-    A real server and a real worker, on this machine and without the network: 14 studies on data
-    that comes with scikit-learn. Shown are the run as it goes, each study's best model, and how
-    much later round robin would have brought the same happiness. For example:
+    Runs a real server and a real worker on this machine, without network access: 14 studies on
+    datasets that come with scikit-learn. Shows live progress, each study's best model, and how much
+    longer round-robin scheduling would have taken to reach the same quality. For example:
 
     [bold]bentham demo --exit-when-done[/]
     """
-    # Here, so that other commands start without it.
+    # Imported here, so that other commands start faster.
     from bentham.demo import Demo, run_demo
 
     if json_file is not None:

@@ -1,4 +1,4 @@
-"""Files that commands write: checked before anything is run, and whole or not at all."""
+"""Files that commands write: checked before the command runs, and never left half-written."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -9,25 +9,27 @@ from bentham.errors import BenthamError, InvalidInput
 
 
 def check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
-    """Refuse before anything is run what could not be written after it."""
+    """Refuse, before the command runs, a path that could not be written afterwards."""
     if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; name a file in it")
+        raise InvalidInput(f"{path} is a directory; name a file in it")
     if not path.absolute().parent.is_dir():
-        raise InvalidInput(f"{path}: there is no folder {path.parent}; make it first")
+        raise InvalidInput(f"{path}: there is no directory {path.parent}; create it first")
     for name in inputs:
         if name is not None and path.exists() and Path(name).exists() and path.samefile(name):
-            raise InvalidInput(f"{path} is read by this command; write to another file")
+            raise InvalidInput(f"{path} is an input of this command; write to another file")
 
 
 def check_new(path: Path, force: bool) -> None:
-    """Refuse what could not be written, and to write over a file, unless by force."""
+    """Refuse a path that cannot be written, or that exists unless `force` is given."""
     if path.exists() and not force:
-        raise InvalidInput(f"{path} exists; name another file with --out, or say --force")
+        raise InvalidInput(
+            f"{path} exists; name another file with --out, or overwrite it with --force"
+        )
     check_writable(path, [])
 
 
 def write_verified(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
-    """Write a file that is what it should be, or leave all as it was."""
+    """Write a file and check its SHA-256; if it does not match, nothing changes."""
     part = path.with_name(f".{path.name[:100]}.{uuid4().hex[:8]}.part")
     digest = hashlib.sha256()
     try:
@@ -37,7 +39,7 @@ def write_verified(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
                 file.write(piece)
         if digest.hexdigest() != sha256:
             raise BenthamError(
-                f"what came is not what {path} should be: not its SHA-256; try again"
+                f"the content received for {path} does not match its SHA-256; try again"
             )
         part.replace(path)
     finally:

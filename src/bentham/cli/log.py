@@ -1,4 +1,4 @@
-"""`bentham log`: the service's event log, for audit and for making its decisions again."""
+"""`bentham log`: export the service's event log, replay its decisions, save snapshots."""
 
 import json
 import sys
@@ -14,7 +14,9 @@ from bentham.cli.progress import progress_bar
 from bentham.errors import InvalidInput
 from bentham.storage import DEFAULT_FOLDER, Record, open_log
 
-log_app = typer.Typer(help="Read the service's event log.", no_args_is_help=True)
+log_app = typer.Typer(
+    help="Export and replay the service's event log, and save snapshots.", no_args_is_help=True
+)
 SHOWN = 5
 
 
@@ -22,19 +24,21 @@ SHOWN = 5
 def export(
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write to a file instead of standard output."),
+        typer.Option(metavar="FILE", help="File to write. [dim]\\[default: standard output][/]"),
     ] = None,
-    after: Annotated[int, typer.Option(min=0, metavar="N", help="Only events after this.")] = 0,
+    after: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Only events after this sequence number.")
+    ] = 0,
     data: Data = DEFAULT_FOLDER,
     database: Database = None,
 ) -> None:
-    """Write the log as lines of JSON: who did what, when, and every decision.
+    """Write the log as JSON lines: who did what, when, and every decision.
 
-    The service may run meanwhile. Tokens are not in it, not even their hashes. For example:
+    The service may be running. The export contains no tokens and no hashes of tokens. For example:
 
     [bold]bentham log export --out log.jsonl && bentham log replay log.jsonl[/]
     """
-    from bentham.service.audit import export_lines
+    from bentham.service import export_lines
 
     if out is not None:
         check_writable(out, [])
@@ -57,19 +61,18 @@ def replay(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="An exported log; without one, the service's own is read."
+            metavar="FILE", help="An exported log. [dim]\\[default: the service's own log][/]"
         ),
     ] = None,
     data: Data = DEFAULT_FOLDER,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make every decision of the log again; exit code 1 if any comes out otherwise.
+    """Recompute every decision in the log; exit code 1 if any differs.
 
-    On another machine than the one that decided, a tie in the last digit may fall otherwise.
+    On another machine than the one that decided, a tie in the last digit may be broken differently.
     """
-    from bentham.service.audit import Difference, read_lines, verify
-    from bentham.service.pool import Pool
+    from bentham.service import Difference, Pool, read_lines, verify
 
     log = None if file is not None else open_log(database, data, must_exist=True)
     total = 1 if log is None else log.head()
@@ -95,9 +98,9 @@ def replay(
         }
         print(json.dumps(result))
     elif not differences:
-        print(f"{decisions:,} decisions made again from {pool.sequence:,} events: identical")
+        print(f"recomputed {decisions:,} decisions from {pool.sequence:,} events: identical")
     else:
-        print(f"{len(differences):,} of {decisions:,} decisions come out otherwise:")
+        print(f"{len(differences):,} of {decisions:,} decisions differ:")
         for difference in differences[:SHOWN]:
             was, now = difference.recorded, difference.remade
             other = "nothing" if now is None else f"{now.study} {now.model} ({now.rate:.6g})"
@@ -110,11 +113,11 @@ def replay(
 
 @log_app.command()
 def snapshot(data: Data = DEFAULT_FOLDER, database: Database = None) -> None:
-    """Save what the log comes to, so that the next start need not read all of it.
+    """Save the current state as a snapshot, so that the next start does not read the full log.
 
-    The service does this by itself now and then; it may run meanwhile.
+    The service does this automatically from time to time; it may be running.
     """
-    from bentham.service.recovery import recover, save_snapshot
+    from bentham.service import recover, save_snapshot
 
     log = open_log(database, data, must_exist=True)
     try:

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, where somebody looks at it."""
+"""A progress bar on standard error, shown only on a terminal."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class Bar:
-    """Counts up to a total; cheap to call for every step."""
+    """Counts up to a total; cheap enough to call for every step."""
 
     def __init__(self, progress: Progress, total: int):
         self._progress = progress
@@ -19,35 +19,35 @@ class Bar:
         self._stride = max(1, total // 500)
 
     def expect(self, total: int) -> None:
-        """There are so many steps, it turns out."""
+        """Set the total number of steps."""
         self._total, self._stride = total, max(1, total // 500)
         self._progress.update(self._task, total=total)
 
     def step(self, text: str) -> None:
-        """Count one on, and say what it was."""
+        """Count one step and show its description."""
         self.describe(text)
         self.advance()
 
     def describe(self, text: str) -> None:
-        """Say what is being done."""
+        """Show what is being done."""
         self._progress.update(self._task, description=text)
 
     def advance(self, step: int = 1) -> None:
-        """Count on; the screen follows every so often."""
-        # Trials that were lost are run again: more steps than were planned.
+        """Count steps; the screen is updated less often."""
+        # Lost trials run again, so there may be more steps than planned.
         self._done = min(self._done + step, self._total)
         if self._done % self._stride == 0:
             self._progress.update(self._task, completed=self._done)
 
     def advance_to(self, done: int) -> None:
-        """So much is done in all."""
+        """Set the number of steps done."""
         self._done = min(done, self._total)
         self._progress.update(self._task, completed=self._done)
 
 
 @contextmanager
 def progress_bar(total: int) -> Iterator[Bar]:
-    """A bar that vanishes when done; nothing at all when standard error is not a terminal."""
+    """A bar that disappears when done; shows nothing when standard error is not a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

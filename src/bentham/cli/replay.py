@@ -1,4 +1,4 @@
-"""`bentham replay`: make the decisions of a recorded run again, and compare."""
+"""`bentham replay`: recompute the decisions of a recorded run and compare."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import typer
 
 from bentham.cli.progress import progress_bar
 from bentham.core import Decision, Event, verify
-from bentham.core.events import TrialStarted
+from bentham.core.problem.events import TrialStarted
 from bentham.errors import IllegalEvent, InvalidInput, InvalidRecording
 from bentham.sim import read_recording
 
@@ -18,11 +18,12 @@ SHOWN = 5
 
 def replay(
     recording: Annotated[
-        Path, typer.Argument(metavar="FILE", help="What [bold]bentham simulate --events[/] wrote.")
+        Path,
+        typer.Argument(metavar="FILE", help="File written by [bold]bentham simulate --events[/]."),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Make every decision of a recorded run again; exit code 1 if any comes out otherwise."""
+    """Recompute every decision of a recorded run; exit code 1 if any differs."""
     recorded = read_recording(recording)
     decisions = sum(isinstance(event, TrialStarted) for event in recorded.events)
     try:
@@ -36,7 +37,9 @@ def replay(
 
             differences = verify(recorded.scheduler(), counted())
     except (IllegalEvent, InvalidInput, OverflowError) as error:
-        raise InvalidRecording(f"{recording}: the events do not fit together ({error})") from None
+        raise InvalidRecording(
+            f"{recording}: the events contradict each other ({error}); record the run again"
+        ) from None
     if as_json:
         result = {
             "events": len(recorded.events),
@@ -45,9 +48,9 @@ def replay(
         }
         print(json.dumps(result))
     elif not differences:
-        print(f"{decisions:,} decisions made again from {len(recorded.events):,} events: identical")
+        print(f"recomputed {decisions:,} decisions from {len(recorded.events):,} events: identical")
     else:
-        print(f"{len(differences):,} of {decisions:,} decisions come out otherwise:")
+        print(f"{len(differences):,} of {decisions:,} decisions differ:")
         for difference in differences[:SHOWN]:
             was, now = _arm(difference.recorded), _arm(difference.remade)
             print(f"  trial {difference.recorded.trial}: recorded {was}, now {now}")

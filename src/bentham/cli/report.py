@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bentham.core.validation import Vector
+from bentham.core.gaussian.validation import Vector
 from bentham.sim.experiment import LEVELS, Outcome, by_policy
 
 
@@ -31,7 +31,7 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
         regrets = _regrets(runs)
         cells = [name, _spread(regrets)]
         if len(grouped) > 1:
-            # Seed by seed, since every policy was given the same history.
+            # Paired by seed, since every policy was given the same history.
             positive = np.all(baseline > 0.0)
             cells.append(_number(float(np.mean(regrets / baseline))) if positive else "-")
         cells += [_times([run.time_to()[str(level)] for run in runs]) for level in LEVELS]
@@ -41,7 +41,7 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
     console.print(_title(first[0], repeats), highlight=False)
     console.print(grid)
     console.print(
-        "[dim]regret: cumulative, summed over studies; to x: when the mean regret fell to x[/]",
+        "[dim]regret: cumulative, summed over studies; to x: time until mean regret fell to x[/]",
         highlight=False,
     )
 
@@ -60,7 +60,7 @@ def _spread(values: Vector) -> str:
     if len(values) == 1:
         return _number(float(values[0]))
     mean, deviation = float(values.mean()), float(values.std(ddof=1))
-    # Runs that were the same differ by rounding.
+    # Identical runs still differ by rounding.
     return f"{_number(mean)} ±{_number(deviation if deviation > 1e-9 * abs(mean) else 0.0)}"
 
 
@@ -101,8 +101,8 @@ def print_regret(result: Mapping[str, Any], seconds: float) -> None:
         name = Path(left["table"]).name
         console.print(f"{left['variant']} needs {left['needs']}: not run on {name}", style="dim")
     console.print(
-        "[dim]regret as a ratio, with 95 % intervals; 0.03, 0.01: the time until the mean\n"
-        "regret fell to that, as a ratio to the paper's[/]",
+        "[dim]regret as a ratio, with 95 % intervals; 0.03 and 0.01: time until the mean\nregret "
+        "fell to that level, as a ratio to the paper's[/]",
         highlight=False,
     )
 

@@ -1,4 +1,4 @@
-"""`bentham reproduce`: the paper's evaluation, made again and judged."""
+"""`bentham reproduce`: run the paper's evaluation again and check its claims."""
 
 import json
 import shlex
@@ -26,18 +26,18 @@ SIGNS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
 def reproduce(
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer runs: two minutes instead of ten."),
+        typer.Option("--quick", help="Fewer runs: about 2 minutes on two cores instead of 10."),
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where results and the report go.")
+        Path, typer.Option(metavar="DIR", help="Directory for results and the report.")
     ] = Path("reproduction"),
     deeplearning: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The paper's DEEPLEARNING table (22 x 8), a CSV file with the columns "
-            "study,model,score,cost. It is not part of Bentham, since its licence is unknown; "
-            "without it, what needs it is reported as not testable.",
+            help="CSV file with the paper's DEEPLEARNING table (22 x 8; columns "
+            "study,model,score,cost). It does not come with Bentham, since its licence is "
+            "unknown; without it, claims that need it are reported as not testable.",
             show_default=False,
         ),
     ] = None,
@@ -47,21 +47,21 @@ def reproduce(
         bool, typer.Option("--json", help="Print the claims as one JSON object.")
     ] = False,
 ) -> None:
-    """Run the paper's experiments again and say, claim by claim, what holds.
+    """Run the paper's experiments again and report for each claim whether it holds.
 
-    Writes report.html (all in one file), claims.json, figures/ and results/ (every run).
+    Writes report.html (a single file), claims.json, figures/ and results/ (every run).
 
-    Stopped half-way, the same command goes on where it was. For example:
+    If interrupted, run the same command again to continue. For example:
 
     [bold]bentham reproduce --quick --out reproduction[/]
     """
-    from bentham import reproduce as reproduction  # brings matplotlib, slow to import
+    from bentham import reproduce as reproduction  # imports matplotlib, which is slow
     from bentham.reproduce.figures import draw_figures, panels
     from bentham.reproduce.page import page
     from bentham.reproduce.store import write_whole
 
     if out.exists() and not out.is_dir():
-        raise InvalidInput(f"{out} is a file; name a folder")
+        raise InvalidInput(f"{out} is a file; name a directory")
     began = time.monotonic()
     with _resumable():
         with progress_bar(1) as bar:
@@ -100,8 +100,8 @@ def _warn_of_strangers(path: Path, found: "Reproduction") -> None:
 
     if not looks_like_deeplearning(found.evidence.tables[DEEPLEARNING]):
         print(
-            f"bentham: warning: {path} is not 22 studies x 8 models with scores from 0 to 1, as "
-            "the paper's DEEPLEARNING is; what is said of it holds for this table",
+            f"bentham: warning: {path} is not 22 studies x 8 models with scores from 0 to 1 like "
+            "the paper's DEEPLEARNING; the results hold for this table only",
             file=sys.stderr,
         )
 
@@ -111,7 +111,7 @@ def _resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print("bentham: stopped; the same command goes on from here", file=sys.stderr)
+        print("bentham: interrupted; run the same command again to continue", file=sys.stderr)
         raise
 
 
@@ -124,11 +124,11 @@ def _print(found: "Reproduction", out: Path, seconds: float) -> None:
         grid.add_row(claim.name, f"[{SIGNS.get(verdict, 'dim')}]{verdict}[/]")
     console = Console()
     console.print(grid)
-    runs = f"{found.made:,} runs" + (f", {found.kept:,} kept from before" if found.kept else "")
+    runs = f"{found.made:,} runs" + (f", {found.kept:,} reused" if found.kept else "")
     console.print(f"{runs}, {seconds:,.0f} s", highlight=False)
     if found.replaced:
         console.print(
-            f"{found.replaced} files of results were of other code or tables, and made again",
+            f"{found.replaced} result files came from other code or tables and were computed again",
             highlight=False,
         )
     if not found.evidence.has_deeplearning:

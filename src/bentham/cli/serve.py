@@ -4,8 +4,6 @@ import json
 import logging
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -27,18 +25,31 @@ def serve(
         str,
         typer.Option(
             metavar="HOST",
-            help="Where to listen. Put a proxy with TLS in front before it is anything but this "
-            "machine: tokens travel in the clear.",
+            help="Address to listen on. Tokens are sent unencrypted: put a proxy with TLS in "
+            "front before listening on anything but this machine.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="PORT", help="0 picks a free one.")
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="PORT", help="Port to listen on; 0 picks a free port."
+        ),
     ] = 8642,
     lease: Annotated[
-        float, typer.Option(min=0.5, metavar="SECONDS", help="How long a lease holds.")
+        float,
+        typer.Option(
+            min=0.5,
+            metavar="SECONDS",
+            help="How long a trial's lease is valid without a heartbeat, in seconds.",
+        ),
     ] = 30.0,
     heartbeat: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="How often devices renew it.")
+        float,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="How often devices renew their leases, in seconds; at most half of --lease.",
+        ),
     ] = 10.0,
     attempts: Annotated[
         int,
@@ -46,7 +57,7 @@ def serve(
             min=1,
             max=100,
             metavar="N",
-            help="How often an arm is tried when its trials get lost; fixed at the first start.",
+            help="How many times an arm is tried if its trials are lost; set at the first start.",
         ),
     ] = DEFAULT_ATTEMPTS,
     patience: Annotated[
@@ -54,79 +65,98 @@ def serve(
         typer.Option(
             min=0,
             metavar="N",
-            help="The starvation guard: no study with untried models is passed over by more "
-            "decisions than this. Keep it well above the number of studies; 0: no guard.",
+            help="Starvation guard: a study with untried models waits for at most this many "
+            "decisions. Keep it well above the number of studies; 0 disables it.",
         ),
     ] = 10_000,
     policy: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help=f"How to decide: {' or '.join(POLICIES)}; fixed at the first start.",
+            help=f"Scheduling policy: {' or '.join(POLICIES)}; set at the first start.",
         ),
     ] = "joint",
     prior: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A fixed prior in JSON, as its describe() gives it, instead of a learned one; "
-            "fixed at the first start.",
+            help="JSON file with a fixed prior, as written by its describe(), instead of a "
+            "learned prior; set at the first start.",
         ),
     ] = None,
     new_admin_token: Annotated[
         bool,
         typer.Option(
             "--new-admin-token",
-            help="Issue another admin's token and write it to DIR/admin.token, should the first "
-            "be lost; those issued before stay good until they are revoked.",
+            help="Create another admin token and write it to DIR/admin.token, for example if the "
+            "first is lost; existing tokens stay valid until they are revoked.",
         ),
     ] = False,
     algorithms: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Algorithms of your own, in TOML, beside those that are built in; give the same "
-            "file to the workers. See docs/own-training.md.",
+            help="TOML file with your own algorithms, in addition to the built-in ones; give the "
+            "same file to the workers. See docs/own-training.md.",
         ),
     ] = None,
     max_upload: Annotated[
-        int, typer.Option(min=1, max=4096, metavar="MIB", help="How large a dataset may be.")
+        int, typer.Option(min=1, max=4096, metavar="MIB", help="Maximum size of a dataset, in MiB.")
     ] = 64,
     rate_limit: Annotated[
         float,
-        typer.Option(min=0.0, metavar="N", help="Requests a second for each token; 0: no limit."),
+        typer.Option(
+            min=0.0,
+            metavar="N",
+            help="Maximum requests per second for each token; 0 disables the limit.",
+        ),
     ] = 2000.0,
     secure_cookies: Annotated[
         bool,
         typer.Option(
             "--secure-cookies",
-            help="Browsers send the dashboard's cookie over TLS only. Give it when a proxy with "
-            "TLS is in front; without one nobody could sign in from another machine.",
+            help="Mark the dashboard's cookie as Secure, so that browsers send it over TLS only. "
+            "Use it behind a proxy with TLS; without TLS, nobody could sign in from another "
+            "machine.",
         ),
     ] = False,
     log_level: Annotated[
-        str, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")
+        str,
+        typer.Option(metavar="LEVEL", help="Minimum level to log: debug, info, warning or error."),
     ] = "info",
+    log_format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="Log format on standard error: text (one readable line per message), json (one "
+            "object per line) or auto (text on a terminal, otherwise json).",
+        ),
+    ] = "auto",
 ) -> None:
-    """Serve tenants, studies, devices and trials over HTTP.
+    """Run the server: tenants, studies, devices and trials over HTTP.
 
-    Keeps everything in DIR (SQLite), or in PostgreSQL with --database; several instances on one
-    database take over from each other. The first start writes an admin's token to DIR/admin.token.
-    For example:
+    Stores everything in DIR (SQLite), or in PostgreSQL with --database. With several instances on
+    one database, one serves and the others take over if it fails. The first start writes an admin
+    token to DIR/admin.token. For example:
 
     [bold]bentham serve --data /var/lib/bentham[/]
     """
     from bentham.forecast.process import ForecastProcess
     from bentham.http.app import create_app
-    from bentham.http.gate import Bounds
     from bentham.http.logs import configure_logs
     from bentham.http.metrics import Metrics
+    from bentham.http.middleware import Bounds
     from bentham.http.server import serve as run
-    from bentham.service.admin import write_admin_token
-    from bentham.service.engine import Engine
-    from bentham.service.events import PoolCreated
-    from bentham.service.leases import Terms
-    from bentham.service.settings import Settings
+    from bentham.service import (
+        Engine,
+        FitProcess,
+        PoolCreated,
+        Service,
+        Settings,
+        SnapshotProcess,
+        Terms,
+        write_admin_token,
+    )
     from bentham.storage import open_files, open_log
     from bentham.training.catalog import load_catalog
     from bentham.wire.studies import DEFAULT_CANDIDATES
@@ -136,18 +166,18 @@ def serve(
         raise InvalidInput(f"--policy is {policy!r}; choose {' or '.join(POLICIES)}")
     if heartbeat > lease / 2.0:
         raise InvalidInput(
-            f"--heartbeat {heartbeat:g} is too long for --lease {lease:g}: at most half of it, so "
-            "that one lost heartbeat does not lose a trial"
+            f"--heartbeat {heartbeat:g} is too long for --lease {lease:g}: it must be at most "
+            "half of it, so that one lost heartbeat does not lose a trial"
         )
     catalog = load_catalog(algorithms)
-    for task in get_args(Task):  # what most ask for is there before anybody does
+    for task in get_args(Task):  # computed before the first request needs it
         catalog.candidates(task, DEFAULT_CANDIDATES)
-    configure_logs(log_level)
+    configure_logs(log_level, log_format)
     for problem in catalog.problems:
         logging.getLogger(__name__).warning(problem)
     if data.exists() and not data.is_dir():
-        raise InvalidInput(f"--data {data} is a file; name a folder")
-    # First of all: who cannot be reached should not begin anything.
+        raise InvalidInput(f"--data {data} is a file; name a directory")
+    # First: an instance that cannot listen must not change anything.
     with _listening(host, port) as listener:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         settings = Settings(
@@ -162,13 +192,15 @@ def serve(
             open_log(database, data),
             settings,
             observer=metrics,
-            snapshot=lambda: _begin_snapshot(data, database),
+            snapshot=SnapshotProcess(data, database),
+            fits=FitProcess(),
         )
         files = open_files(database, data)
         bounds = Bounds(dataset_bytes=max_upload * 2**20, requests_per_second=rate_limit)
         forecaster = ForecastProcess(data, database)
-        app = create_app(engine, metrics, files, catalog, bounds, secure_cookies, forecaster)
-        raise typer.Exit(run(engine, app, listener, bounds))
+        service = Service(engine, files, catalog, forecaster, metrics.latency)
+        app = create_app(service, metrics, bounds, secure_cookies)
+        raise typer.Exit(run(service, app, listener, bounds))
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -176,11 +208,11 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, UnicodeError, OverflowError) as error:
-        # Without the address, which asyncio and socket add in words of their own.
+        # Without the address, which asyncio and socket add in their own words.
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
         raise InvalidInput(
-            f"cannot listen on {host}:{port} ({reason}); is another server there? Choose another "
-            "--port or --host"
+            f"cannot listen on {host}:{port} ({reason}); is another server running there? Choose "
+            "another --port or --host"
         ) from None
 
 
@@ -194,18 +226,3 @@ def _read_prior(path: Path | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: not a prior in JSON ({error})") from None
     return described
-
-
-def _begin_snapshot(data: Path, database: str | None) -> None:
-    """A process of its own reads the log and saves a snapshot; nobody waits for it."""
-    environment = dict(os.environ)
-    if database:  # not as an argument, which everybody on the machine could read
-        environment["BENTHAM_DATABASE"] = database
-    command = [sys.executable, "-m", "bentham", "log", "snapshot", "--data", str(data)]
-    subprocess.Popen(
-        ["nice", "-n", "10", *command] if os.name == "posix" else command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )

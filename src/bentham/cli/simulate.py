@@ -33,18 +33,19 @@ def simulate(
         typer.Argument(
             metavar="TABLE",
             show_default=False,
-            help="A CSV file with the columns study,model,score,cost (a missing row: the study "
-            "does not list that model), or a bundled table: [bold]synthetic[/] (50 studies x 50 "
-            "models; synthetic:SEED for another draw), [bold]oboe[/] (418 x 219, really trained; "
-            "oboe:8 for 8 of its models), [bold]azure-standin[/] (17 x 8, cut from oboe).",
+            help="A CSV file with the columns study,model,score,cost (a missing row means that "
+            "the study does not list that model), or a bundled table: [bold]synthetic[/] (50 "
+            "studies x 50 models; synthetic:SEED for another random seed), [bold]oboe[/] "
+            "(418 x 219, measured; oboe:8 for 8 of its models), [bold]azure-standin[/] (17 x "
+            "8, part of oboe).",
         ),
     ],
     policy: Annotated[
         list[PolicyName] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Who chooses: {', '.join(POLICY_NAMES)}. Give several to compare. "
-            "[dim]\\[default: joint with a learned prior, else mdmt][/]",
+            help=f"Scheduling policy: {', '.join(POLICY_NAMES)}. Repeat the option to compare "
+            "several. [dim]\\[default: joint with a learned prior, else mdmt][/]",
             show_default=False,
             rich_help_panel=SCHEDULER,
         ),
@@ -53,22 +54,21 @@ def simulate(
         bool,
         typer.Option(
             "--paper",
-            help="Run the paper's configuration, too: policy mdmt, prior sample, fastest:2.",
+            help="Also run the paper's configuration: policy mdmt, prior sample, warm start "
+            "fastest:2.",
             rich_help_panel=SCHEDULER,
         ),
     ] = False,
     devices: Annotated[
         int,
-        typer.Option(
-            min=1, metavar="N", help="How many devices there are.", rich_help_panel=SCHEDULER
-        ),
+        typer.Option(min=1, metavar="N", help="Number of devices.", rich_help_panel=SCHEDULER),
     ] = 4,
     warm_start: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What every study runs first: fastest:k, mean (highest prior mean) or none. "
-            "[dim]\\[default: none with a learned prior, else fastest:2][/]",
+            help="Models that every study runs first: fastest:k, mean (highest prior mean) or "
+            "none. [dim]\\[default: none with a learned prior, else fastest:2][/]",
             show_default=False,
             rich_help_panel=SCHEDULER,
         ),
@@ -77,7 +77,7 @@ def simulate(
         str,
         typer.Option(
             metavar="HOW",
-            help=f"How the scheduler knows costs: {', '.join(COSTS)}.",
+            help=f"What the scheduler knows of costs: {', '.join(COSTS)}.",
             rich_help_panel=SCHEDULER,
         ),
     ] = "given",
@@ -86,7 +86,7 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="X",
-            help="The power of the cost in the EI rate; 1 is the paper's.",
+            help="Exponent of the cost in the EI rate; 1 in the paper.",
             rich_help_panel=SCHEDULER,
         ),
     ] = 1.0,
@@ -94,7 +94,7 @@ def simulate(
         float,
         typer.Option(
             metavar="SCORE",
-            help="A study's incumbent before its first score.",
+            help="Baseline score: a study's incumbent before its first result.",
             rich_help_panel=SCHEDULER,
         ),
     ] = 0.0,
@@ -102,9 +102,9 @@ def simulate(
         str,
         typer.Option(
             metavar="NAME",
-            help="What is believed at first: learned (and learned on while serving), sample (mean "
-            "and covariance of the history, the paper's), kernel or kernel:NAME (matern12, "
-            "matern32, matern52, rbf; needs features), or a .json file.",
+            help="Prior over scores: learned (updated while serving), sample (mean and covariance "
+            "of the history, as in the paper), kernel or kernel:NAME (matern12, matern32, "
+            "matern52, rbf; needs --features), or a .json file.",
             rich_help_panel=PRIOR,
         ),
     ] = "learned",
@@ -112,7 +112,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="PIECE",
-            help=f"Switch off a piece of the learned prior: {', '.join(PIECES)}.",
+            help=f"Disable a part of the learned prior: {', '.join(PIECES)}.",
             show_default=False,
             rich_help_panel=PRIOR,
         ),
@@ -121,7 +121,7 @@ def simulate(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="A table of past studies that sets the prior.",
+            help="Table of past studies for the prior.",
             rich_help_panel=PRIOR,
         ),
     ] = None,
@@ -130,8 +130,8 @@ def simulate(
         typer.Option(
             min=0,
             metavar="N",
-            help="Without --history: draw this many studies of TABLE as history and serve the "
-            f"rest, as the paper does. [dim]\\[default: {DEFAULT_HOLDOUT}][/]",
+            help="Without --history: number of studies of TABLE drawn as history; the rest are "
+            f"served, as in the paper. [dim]\\[default: {DEFAULT_HOLDOUT}][/]",
             rich_help_panel=PRIOR,
         ),
     ] = None,
@@ -140,8 +140,8 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="X",
-            help="Added to the diagonal of the prior covariance. "
-            f"[dim]\\[default: {DEFAULT_JITTER:g}][/]",
+            help="Value added to the diagonal of the prior covariance. [dim]\\[default: "
+            f"{DEFAULT_JITTER:g}][/]",
             show_default=False,
             rich_help_panel=PRIOR,
         ),
@@ -150,8 +150,8 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A CSV with the column model, numeric columns and, if models belong to families, "
-            "a column family; for the priors learned and kernel.",
+            help="CSV file with features of models: a column model, numeric columns and, if "
+            "models belong to families, a column family; for the priors learned and kernel.",
             rich_help_panel=PRIOR,
         ),
     ] = None,
@@ -159,16 +159,14 @@ def simulate(
         float | None,
         typer.Option(
             metavar="X",
-            help="For --prior kernel; without it, the likeliest.",
+            help="Length scale for --prior kernel. [dim]\\[default: maximum likelihood][/]",
             show_default=False,
             rich_help_panel=PRIOR,
         ),
     ] = None,
     seed: Annotated[
         int,
-        typer.Option(
-            min=0, metavar="N", help="Draws the history and all chance.", rich_help_panel=RUNS
-        ),
+        typer.Option(min=0, metavar="N", help="Random seed.", rich_help_panel=RUNS),
     ] = 0,
     repeat: Annotated[
         int,
@@ -184,7 +182,8 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="T",
-            help="Stop at this time.",
+            help="Stop at this virtual time, in the table's unit of cost. [dim]\\[default: when "
+            "all is tried][/]",
             show_default=False,
             rich_help_panel=RUNS,
         ),
@@ -195,7 +194,7 @@ def simulate(
             min=0.0,
             max=1.0,
             metavar="P",
-            help="The chance that a trial fails.",
+            help="Probability that a trial fails.",
             rich_help_panel=RUNS,
         ),
     ] = 0.0,
@@ -205,7 +204,7 @@ def simulate(
             min=0.0,
             max=1.0,
             metavar="P",
-            help="The chance that a trial's device dies under it.",
+            help="Probability that a trial is lost because its device dies.",
             rich_help_panel=RUNS,
         ),
     ] = 0.0,
@@ -214,7 +213,7 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="T",
-            help="How long a device that died stays away.",
+            help="Virtual time until a device that died is back.",
             rich_help_panel=RUNS,
         ),
     ] = 0.0,
@@ -223,21 +222,23 @@ def simulate(
         typer.Option(
             min=1.0,
             metavar="X",
-            help="Costs are misjudged by up to this factor, either way.",
+            help="Expected costs are wrong by up to this factor, up or down; 1 for exact costs.",
             rich_help_panel=RUNS,
         ),
     ] = 1.0,
     as_json: Annotated[
         bool,
         typer.Option(
-            "--json", help="Print one JSON object, or a list of them.", rich_help_panel=OUTPUT
+            "--json",
+            help="Print one JSON object, or a list of them for several runs.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     plot: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw regret over time (.png, .svg or .pdf).",
+            help="Plot regret over time to this file (.png, .svg or .pdf).",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -245,36 +246,36 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the run's events, for [bold]bentham replay[/].",
+            help="Write the run's events to this file, for [bold]bentham replay[/].",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
 ) -> None:
-    """Serve the studies of a table in virtual time, and report the regret.
+    """Simulate the scheduler on a table in virtual time, and report the regret.
 
-    Some studies set the prior, the others are served, as in the paper. For example:
+    Some studies are history for the prior, the others are served, as in the paper. For example:
 
     [bold]bentham simulate oboe:8 --paper --policy joint --policy oracle --plot a.png[/]
     """
     if history is not None and holdout is not None:
-        raise InvalidInput("--history and --holdout exclude each other; give one of them")
+        raise InvalidInput("--history and --holdout are mutually exclusive; use one of them")
     policies = [str(name) for name in dict.fromkeys(policy)] if policy else [None]
     if events is not None and (len(policies) * repeat > 1 or paper):
-        raise InvalidInput("--events records one run; give one policy and --repeat 1")
+        raise InvalidInput("--events records one run; use one policy and --repeat 1")
     if features is not None and not prior.startswith(("kernel", "learned")):
-        raise InvalidInput("--features goes with --prior learned or kernel; add one of them")
+        raise InvalidInput("--features needs --prior learned or kernel; add one of them")
     if length_scale is not None and not prior.startswith("kernel"):
-        raise InvalidInput("--length-scale goes with --prior kernel; add that")
+        raise InvalidInput("--length-scale needs --prior kernel; add it")
     if prior == "learned" and jitter is not None:
-        raise InvalidInput("the learned prior needs no jitter; drop --jitter")
+        raise InvalidInput("the learned prior needs no jitter; remove --jitter")
     if without and prior != "learned":
-        raise InvalidInput("--without goes with --prior learned; add that")
+        raise InvalidInput("--without needs --prior learned; add it")
     if prior.endswith(".json") and (history is not None or jitter is not None):
         raise InvalidInput(
-            "a prior from a file needs no history and has its own jitter; drop those"
+            "a prior from a file uses no history and has its own jitter; remove those options"
         )
     if repair and not lose:
-        raise InvalidInput("--repair is for devices that died; give --lose too")
+        raise InvalidInput("--repair is for devices that died; add --lose")
     if events is not None:
         check_writable(events, inputs=[table, history, features, prior])
     if plot is not None:
@@ -336,7 +337,7 @@ def _warn_of_floor(experiment: Experiment) -> None:
     lowest = float(np.nanmin(experiment.table.scores))
     if lowest < experiment.floor:
         print(
-            f"bentham: warning: scores go down to {lowest:g}, below the floor of "
-            f"{experiment.floor:g} that studies start from; consider --floor {lowest:g}",
+            f"bentham: warning: scores go down to {lowest:g}, below the baseline score "
+            f"{experiment.floor:g}; consider --floor {lowest:g}",
             file=sys.stderr,
         )

@@ -1,6 +1,6 @@
 """The client of the live service: every call of its API, typed, with safe repeats."""
 
 from bentham.client.client import Client
-from bentham.client.events import Event
+from bentham.client.events import StreamedEvent
 
-__all__ = ["Client", "Event"]
+__all__ = ["Client", "StreamedEvent"]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError, Unavailable
 from bentham.wire import Problem
-from bentham.wire.base import Answered
+from bentham.wire.base import ResponseBody
 
 Item = TypeVar("Item", bound=BaseModel)
 Model = TypeVar("Model", bound=BaseModel)
@@ -31,7 +31,7 @@ KINDS: dict[int, type[ServiceError]] = {
 }
 
 
-class Page(Answered, Generic[Item]):
+class AnswerPage(ResponseBody, Generic[Item]):
     """Some of many; `next` is where the others begin."""
 
     items: list[Item]

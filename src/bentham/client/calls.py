@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx2
 from pydantic import BaseModel
 
-from bentham.client.answers import Page
+from bentham.client.answers import AnswerPage
 from bentham.client.connection import Connection, Parameters, part
 from bentham.errors import ServiceError
 
@@ -50,7 +50,7 @@ class Calls:
         self, path: str, item: type[Model], parameters: Parameters | None = None
     ) -> Iterator[Model]:
         given: dict[str, Any] = dict(parameters or {})
-        page: type[Page[Any]] = Page[item]  # type: ignore[valid-type]
+        page: type[AnswerPage[Any]] = AnswerPage[item]  # type: ignore[valid-type]
         while True:
             answer = self._connection.ask("GET", path, page, parameters=given)
             yield from answer.items

@@ -1,11 +1,12 @@
 """Every call of the live service's API, typed.
 
 with Client("http://127.0.0.1:8642", token) as client:
-    study = client.create_study("wine quality", {"svm": 30.0, "forest": 120.0})
-    for candidate in client.candidates(study.id): ...
+    wine = client.add_dataset("wine.csv", Path("wine.csv"))
+    study = client.create_study("wine", dataset=wine, target="target")
+    print(client.wait(study).incumbent)
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,32 +17,27 @@ from bentham.client.calls import LONG
 from bentham.client.connection import Connection, asked, part
 from bentham.client.datasets import DataCalls
 from bentham.client.devices import DeviceCalls
-from bentham.client.events import Event, follow
-from bentham.client.looks import LookCalls
+from bentham.client.events import StreamedEvent, follow
+from bentham.client.overview import OverviewCalls
+from bentham.client.studies import StudyCalls
 from bentham.errors import InvalidInput
 from bentham.wire import (
-    Candidate,
-    DataAsked,
-    Decision,
-    HistoryImported,
+    DecisionView,
+    ImportSummary,
     IssuedToken,
     Limits,
     LogRecord,
-    StopRules,
-    Study,
-    StudyCreate,
-    Tenant,
     TenantChange,
     TenantCreate,
-    Token,
+    TenantView,
     TokenCreate,
-    Trial,
+    TokenView,
     WhatIf,
     WhatIfCreate,
 )
 
 
-class Client(DeviceCalls, DataCalls, LookCalls):
+class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
     """Speaks to the server at an address such as http://127.0.0.1:8642.
 
     A request may take `timeout` seconds; one that failed for want of a connection, or because the
@@ -75,27 +71,29 @@ class Client(DeviceCalls, DataCalls, LookCalls):
 
     # -- tenants and tokens ---------------------------------------------------------------------
 
-    def create_tenant(self, name: str, weight: float = 1.0, limits: Limits | None = None) -> Tenant:
+    def create_tenant(
+        self, name: str, weight: float = 1.0, limits: Limits | None = None
+    ) -> TenantView:
         """Make a tenant."""
         body = asked(TenantCreate, name=name, weight=weight, limits=limits or Limits())
-        return self._post("/v1/tenants", Tenant, body)
+        return self._post("/v1/tenants", TenantView, body)
 
-    def tenants(self) -> list[Tenant]:
+    def tenants(self) -> list[TenantView]:
         """All tenants."""
-        return list(self._items("/v1/tenants", Tenant))
+        return list(self._items("/v1/tenants", TenantView))
 
-    def tenant(self, name: str) -> Tenant:
+    def tenant(self, name: str) -> TenantView:
         """One tenant."""
-        return self._get(f"/v1/tenants/{part('tenant', name)}", Tenant)
+        return self._get(f"/v1/tenants/{part('tenant', name)}", TenantView)
 
     def change_tenant(
         self, name: str, *, weight: float | None = None, limits: Limits | None = None
-    ) -> Tenant:
+    ) -> TenantView:
         """Change what is given; `limits` are taken as a whole."""
         given = {"weight": weight, "limits": limits}
         body = asked(TenantChange, **{key: v for key, v in given.items() if v is not None})
         path = f"/v1/tenants/{part('tenant', name)}"
-        return self._connection.ask("PATCH", path, Tenant, body)
+        return self._connection.ask("PATCH", path, TenantView, body)
 
     def issue_token(
         self,
@@ -108,98 +106,25 @@ class Client(DeviceCalls, DataCalls, LookCalls):
         body = asked(TokenCreate, role=role, tenant=tenant, label=label, expires_in=expires_in)
         return self._post("/v1/tokens", IssuedToken, body)
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[TokenView]:
         """All tokens, without their secrets."""
-        return list(self._items("/v1/tokens", Token))
+        return list(self._items("/v1/tokens", TokenView))
 
-    def revoke_token(self, token_id: str) -> Token:
+    def revoke_token(self, token_id: str) -> TokenView:
         """Make a token useless, from now on."""
-        return self._connection.ask("DELETE", f"/v1/tokens/{part('token', token_id)}", Token)
-
-    # -- studies --------------------------------------------------------------------------------
-
-    def create_study(
-        self,
-        name: str,
-        models: Mapping[str, float | None] | Sequence[str] = (),
-        *,
-        data: DataAsked | None = None,
-        algorithms: Sequence[str] = (),
-        candidates: int | None = None,
-        dataset: str = "",
-        metric: str | None = None,
-        weight: float = 1.0,
-        floor: float = 0.0,
-        rows: int | None = None,
-        columns: int | None = None,
-        stop: StopRules | None = None,
-        tenant: str | None = None,
-    ) -> Study:
-        """Make a study, over `models` one by one or over candidates drawn from the catalogue.
-
-        `models` may map each to its expected device time (None: to be learned). With `data`, or
-        `algorithms`, so many `candidates` are drawn.
-        """
-        given: dict[str, object] = {
-            "models": dict(models) if isinstance(models, Mapping) else list(models),
-            "data": data,
-            "algorithms": list(algorithms),
-            "candidates": candidates,
-            "dataset": dataset,
-            "metric": metric,
-            "rows": rows,
-            "columns": columns,
-            "tenant": tenant,
-        }
-        said = {name: value for name, value in given.items() if value}
-        body = asked(
-            StudyCreate, name=name, weight=weight, floor=floor, stop=stop or StopRules(), **said
-        )
-        return self._post("/v1/studies", Study, body)
-
-    def studies(self, state: str | None = None) -> Iterator[Study]:
-        """All studies, or those that are open, paused or closed."""
-        return self._items("/v1/studies", Study, {"state": state, "limit": 1000})
-
-    def study(self, study_id: str) -> Study:
-        """One study."""
-        return self._get(f"/v1/studies/{part('study', study_id)}", Study)
-
-    def candidates(self, study_id: str) -> list[Candidate]:
-        """A study's models, and what is known and believed of them."""
-        return list(self._items(f"/v1/studies/{part('study', study_id)}/candidates", Candidate))
-
-    def pause_study(self, study_id: str) -> Study:
-        """Start no more trials of the study for now; those that run go on."""
-        return self._post(f"/v1/studies/{part('study', study_id)}/pause", Study)
-
-    def resume_study(self, study_id: str) -> Study:
-        """Take a paused study up again."""
-        return self._post(f"/v1/studies/{part('study', study_id)}/resume", Study)
-
-    def close_study(self, study_id: str) -> Study:
-        """End a study for good."""
-        return self._post(f"/v1/studies/{part('study', study_id)}/close", Study)
-
-    def trials(self, study: str | None = None, state: str | None = None) -> Iterator[Trial]:
-        """All trials, or those of a study or in a state."""
-        return self._items("/v1/trials", Trial, {"study": study, "state": state, "limit": 1000})
-
-    def trial(self, trial_id: str) -> Trial:
-        """One trial."""
-        return self._get(f"/v1/trials/{part('trial', trial_id)}", Trial)
+        return self._connection.ask("DELETE", f"/v1/tokens/{part('token', token_id)}", TokenView)
 
     # -- what happened, and why -----------------------------------------------------------------
 
-    def decisions(self, study: str | None = None) -> Iterator[Decision]:
+    def decisions(self, study: str | None = None) -> Iterator[DecisionView]:
         """All decisions, or those of a study."""
-        return self._items("/v1/decisions", Decision, {"study": study, "limit": 100})
+        return self._items("/v1/decisions", DecisionView, {"study": study, "limit": 100})
 
-    def decision(self, trial_id: str) -> Decision:
+    def decision(self, trial_id: str) -> DecisionView:
         """The decision that started a trial."""
-        return self._get(f"/v1/decisions/{part('decision', trial_id)}", Decision)
+        return self._get(f"/v1/decisions/{part('decision', trial_id)}", DecisionView)
 
-    def import_history(self, source: str | Path) -> HistoryImported:
+    def import_history(self, source: str | Path) -> ImportSummary:
         """Take in past runs: CSV text, or a file, with the columns study,model,score[,cost]."""
         content = source.read_bytes() if isinstance(source, Path) else source.encode()
         reply = self._connection.send(
@@ -210,7 +135,7 @@ class Client(DeviceCalls, DataCalls, LookCalls):
             key=str(uuid4()),
             timeout=max(LONG, self._connection.timeout),
         )
-        return understood(self.server, reply, HistoryImported)
+        return understood(self.server, reply, ImportSummary)
 
     def export_history(self) -> str:
         """All past runs as CSV text."""
@@ -242,7 +167,7 @@ class Client(DeviceCalls, DataCalls, LookCalls):
 
     # -- as it happens --------------------------------------------------------------------------
 
-    def events(self, last_id: str | None = None) -> Iterator[Event]:
+    def events(self, last_id: str | None = None) -> Iterator[StreamedEvent]:
         """What happens, as it happens, without end; from after `last_id`, if given.
 
         A broken stream is taken up where it was; only when the server stays away for longer than

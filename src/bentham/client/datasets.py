@@ -6,8 +6,10 @@ from pathlib import Path
 from bentham.client.answers import understood
 from bentham.client.calls import LONG, Calls
 from bentham.client.connection import part
-from bentham.wire import Algorithm, Costs, Dataset, Improvement, Metric
+from bentham.wire import Algorithm, Costs, DatasetView, Improvement, Metric
 from bentham.wire.datasets import CONTENT_TYPES, Format
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
 class DataCalls(Calls):
@@ -17,14 +19,18 @@ class DataCalls(Calls):
         self,
         name: str,
         content: bytes | Path,
-        format: Format = "csv",  # noqa: A002
+        format: Format | None = None,  # noqa: A002
         tenant: str | None = None,
-    ) -> Dataset:
+    ) -> DatasetView:
         """Upload a table; the same content by the same name again changes nothing.
 
-        An admin says whose it is, or leaves it out: then it is everybody's.
+        A Path that ends in .parquet or .pq is Parquet and everything else CSV, unless `format`
+        says otherwise. An admin says whose it is, or leaves it out: then it is everybody's.
         """
         data = content.read_bytes() if isinstance(content, Path) else content
+        if format is None:
+            is_parquet = isinstance(content, Path) and content.suffix.lower() in PARQUET_SUFFIXES
+            format = "parquet" if is_parquet else "csv"  # noqa: A001
         kind = next(kind for kind, each in CONTENT_TYPES.items() if each == format)
         reply = self._connection.send(
             "POST",
@@ -34,24 +40,24 @@ class DataCalls(Calls):
             parameters={"name": name, "tenant": tenant},
             timeout=max(LONG, self._connection.timeout),
         )
-        return understood(self.server, reply, Dataset)
+        return understood(self.server, reply, DatasetView)
 
-    def datasets(self) -> Iterator[Dataset]:
+    def datasets(self) -> Iterator[DatasetView]:
         """One's own datasets and those that are everybody's."""
-        return self._items("/v1/datasets", Dataset)
+        return self._items("/v1/datasets", DatasetView)
 
-    def dataset(self, dataset_id: str) -> Dataset:
+    def dataset(self, dataset_id: str) -> DatasetView:
         """One dataset, with its columns."""
-        return self._get(f"/v1/datasets/{part('dataset', dataset_id)}", Dataset)
+        return self._get(f"/v1/datasets/{part('dataset', dataset_id)}", DatasetView)
 
     def dataset_content(self, dataset_id: str) -> Iterator[bytes]:
         """The file as it was uploaded, piece by piece."""
         return self._stream(f"/v1/datasets/{part('dataset', dataset_id)}/content", None)
 
-    def drop_dataset(self, dataset_id: str) -> Dataset:
+    def drop_dataset(self, dataset_id: str) -> DatasetView:
         """Forget a dataset for good."""
         path = f"/v1/datasets/{part('dataset', dataset_id)}"
-        return self._connection.ask("DELETE", path, Dataset)
+        return self._connection.ask("DELETE", path, DatasetView)
 
     def algorithms(self) -> list[Algorithm]:
         """What studies may draw their candidates from."""

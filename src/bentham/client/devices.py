@@ -8,15 +8,15 @@ from bentham.client.calls import Calls
 from bentham.client.connection import asked, part
 from bentham.wire import (
     Complete,
-    Device,
     DeviceCreate,
+    DeviceView,
     Fail,
     Heartbeat,
     Lease,
     LeaseRequest,
     Release,
     Renewal,
-    Trial,
+    TrialView,
 )
 from bentham.wire.base import LONGEST_TEXT
 
@@ -24,21 +24,21 @@ from bentham.wire.base import LONGEST_TEXT
 class DeviceCalls(Calls):
     """Devices, and the trials they run."""
 
-    def register_device(self, name: str, kind: str = "") -> Device:
+    def register_device(self, name: str, kind: str = "") -> DeviceView:
         """A device joins, or joins again: then the trial that it ran, if any, is lost."""
-        return self._post("/v1/devices", Device, asked(DeviceCreate, name=name, kind=kind))
+        return self._post("/v1/devices", DeviceView, asked(DeviceCreate, name=name, kind=kind))
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> list[DeviceView]:
         """All devices."""
-        return list(self._items("/v1/devices", Device))
+        return list(self._items("/v1/devices", DeviceView))
 
-    def device(self, name: str) -> Device:
+    def device(self, name: str) -> DeviceView:
         """One device."""
-        return self._get(f"/v1/devices/{part('device', name)}", Device)
+        return self._get(f"/v1/devices/{part('device', name)}", DeviceView)
 
-    def leave_device(self, name: str) -> Device:
+    def leave_device(self, name: str) -> DeviceView:
         """A device leaves; the trial that it ran, if any, is lost."""
-        return self._post(f"/v1/devices/{part('device', name)}/leave", Device)
+        return self._post(f"/v1/devices/{part('device', name)}/leave", DeviceView)
 
     def lease(self, device: str, wait: float = 0.0, key: str | None = None) -> Lease | None:
         """What an idle device is to run, or None when nothing was found within `wait` seconds.
@@ -75,11 +75,11 @@ class DeviceCalls(Calls):
         *,
         metrics: Mapping[str, float] | None = None,
         scores: Sequence[float] = (),
-    ) -> Trial:
+    ) -> TrialView:
         """Report a trial's score, with other figures of it and its scores on the way."""
         said = _said(metrics=dict(metrics or {}), scores=list(scores))
         body = asked(Complete, fence=fence, score=score, **said)
-        return self._report(trial_id, "complete", Trial, body, timeout, key)
+        return self._report(trial_id, "complete", TrialView, body, timeout, key)
 
     def fail(
         self,
@@ -89,10 +89,10 @@ class DeviceCalls(Calls):
         final: bool = False,
         key: str | None = None,
         timeout: float | None = None,
-    ) -> Trial:
+    ) -> TrialView:
         """Report that a trial ended without a score; unless `final`, it may be tried again."""
         body = asked(Fail, fence=fence, reason=reason[-LONGEST_TEXT:], final=final)
-        return self._report(trial_id, "fail", Trial, body, timeout, key)
+        return self._report(trial_id, "fail", TrialView, body, timeout, key)
 
     def release(
         self,
@@ -103,14 +103,14 @@ class DeviceCalls(Calls):
         *,
         reason: str = "",
         unable: bool = False,
-    ) -> Trial:
+    ) -> TrialView:
         """Give a trial back untried, with the reason; this does not count as an attempt.
 
         `unable` says that this device can never run the model.
         """
         said = _said(reason=reason[-LONGEST_TEXT:], unable=unable or None)
         body = asked(Release, fence=fence, **said)
-        return self._report(trial_id, "release", Trial, body, timeout, key)
+        return self._report(trial_id, "release", TrialView, body, timeout, key)
 
     def trial_data(self, trial_id: str, timeout: float | None = None) -> Iterator[bytes]:
         """The file that a running trial trains on, piece by piece; `timeout` is for each piece."""

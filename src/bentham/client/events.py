@@ -16,7 +16,7 @@ LARGEST_EVENT = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StreamedEvent:
     """Something that happened; a stream that begins after `id` goes on where this one was."""
 
     id: str
@@ -24,7 +24,7 @@ class Event:
     data: dict[str, Any]
 
 
-def follow(connection: Connection, last_id: str | None) -> Iterator[Event]:
+def follow(connection: Connection, last_id: str | None) -> Iterator[StreamedEvent]:
     """Events one by one, without end; a broken stream is taken up after the last event."""
     tries = 0
     heard = connection.clock()
@@ -55,7 +55,7 @@ def follow(connection: Connection, last_id: str | None) -> Iterator[Event]:
         connection.sleep(connection.pause(tries, asked))
 
 
-def parse(server: str, texts: Iterator[str]) -> Iterator[Event | None]:
+def parse(server: str, texts: Iterator[str]) -> Iterator[StreamedEvent | None]:
     """The events in a stream of text, and a None for each comment."""
     fields: dict[str, str] = {}
     data: list[str] = []
@@ -86,7 +86,7 @@ def _lines(server: str, texts: Iterator[str]) -> Iterator[str]:
             raise ServiceError(f"{server} sent an event without end; is it a Bentham server?")
 
 
-def _event(server: str, fields: dict[str, str], text: str) -> Event:
+def _event(server: str, fields: dict[str, str], text: str) -> StreamedEvent:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -96,4 +96,4 @@ def _event(server: str, fields: dict[str, str], text: str) -> Event:
             f"{server} sent an event that is no JSON object; "
             "check that it is a Bentham server of the same version"
         )
-    return Event(fields.get("id", ""), fields.get("event", "message"), data)
+    return StreamedEvent(fields.get("id", ""), fields.get("event", "message"), data)

@@ -4,23 +4,23 @@ No clock, no I/O, no threads, no global random state: events in, decisions out. 
 as a field of an event. Imports point inwards; nothing here knows of simulator, service or CLI.
 """
 
-from bentham.core.belief import Belief, Defaults, defaults_of
-from bentham.core.bounds import RunBounds, bounds_of_run
-from bentham.core.costs import PastCosts
-from bentham.core.decision import Change, Decision, DeviceName, Gain, Reason, RunnerUp
-from bentham.core.events import Event, event_from_dict, event_to_dict
-from bentham.core.kernels import KERNELS
-from bentham.core.layouts import prior_from
+from bentham.core.costs.learned import PastCosts
+from bentham.core.gaussian.estimated_priors import DEFAULT_JITTER, kernel_prior, sample_prior
+from bentham.core.gaussian.kernels import KERNELS
+from bentham.core.gaussian.prior import JointPrior, Prior, ProductPrior, SharedPrior
+from bentham.core.learning.layouts import prior_from
 from bentham.core.learning.prior import LearnedPrior
-from bentham.core.looks import Beliefs, First
 from bentham.core.policies import POLICIES, Policy, PolicyMaker
-from bentham.core.prior import JointPrior, Prior, ProductPrior, SharedPrior
-from bentham.core.problem import Arm, ModelDescription, Study
-from bentham.core.regret import Regret, RegretMeter
-from bentham.core.replay import Difference, recover, verify
-from bentham.core.scheduler import DEFAULT_ATTEMPTS, Scheduler
-from bentham.core.sources import DEFAULT_JITTER, kernel_prior, sample_prior
-from bentham.core.theory import (
+from bentham.core.problem.decision import Change, Decision, DeviceName, Gain, Reason, RunnerUp
+from bentham.core.problem.events import Event, event_from_dict, event_to_dict
+from bentham.core.problem.study import Arm, ModelDescription, Study
+from bentham.core.scheduler.belief import Belief, Defaults, defaults_of
+from bentham.core.scheduler.queries import Beliefs, First
+from bentham.core.scheduler.replay import Difference, recover, verify
+from bentham.core.scheduler.scheduler import DEFAULT_ATTEMPTS, Scheduler
+from bentham.core.theory.bounds import RunBounds, bounds_of_run
+from bentham.core.theory.regret import Regret, RegretMeter
+from bentham.core.theory.uncertainty import (
     Bounds,
     miu_scores,
     miu_scores_of_blocks,

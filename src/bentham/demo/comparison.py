@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bentham.core import LearnedPrior
-from bentham.core.problem import ModelDescription
-from bentham.core.regret import Regret, RegretMeter
+from bentham.core.problem.study import ModelDescription
+from bentham.core.theory.regret import Regret, RegretMeter
 from bentham.demo.record import Measured
-from bentham.experiments.pool import run_in_pool
+from bentham.experiments.process_pool import run_in_pool
 from bentham.sim import simulate
 from bentham.tables import Table
 
@@ -49,7 +49,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class PlannedReplay:
     """A run to be simulated: which policy, over the table's studies in which order."""
 
     policy: str
@@ -61,7 +61,7 @@ def compare(measured: Measured, devices: int, replays: int = REPLAYS) -> Compari
     """The run, and replays of it, made on all cores."""
     table = measured_table(measured)
     tasks = [
-        Replay(policy, order, devices)
+        PlannedReplay(policy, order, devices)
         for policy in (JOINT, ROUND_ROBIN)
         for order in orders(len(table.studies), replays)
     ]
@@ -113,7 +113,9 @@ def real_regret(measured: Measured) -> Regret:
     return meter.finish(arms[-1].ended - began)
 
 
-def replayed(table: Table, descriptions: Mapping[str, ModelDescription], replay: Replay) -> Regret:
+def replayed(
+    table: Table, descriptions: Mapping[str, ModelDescription], replay: PlannedReplay
+) -> Regret:
     """The regret of a policy over the table; like the service it must learn scores and costs."""
     studies = [
         replace(study, descriptions={model: descriptions[model] for model in study.costs})
@@ -138,7 +140,7 @@ def _begin(table: Table, descriptions: Mapping[str, ModelDescription]) -> None:
     _given.append((table, descriptions))
 
 
-def _replayed_in_pool(replay: Replay) -> Regret:
+def _replayed_in_pool(replay: PlannedReplay) -> Regret:
     return replayed(*_given[0], replay)
 
 

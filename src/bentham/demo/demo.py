@@ -19,14 +19,13 @@ from rich.live import Live
 
 from bentham.client import Client
 from bentham.demo.comparison import REPLAYS, compare, in_words
-from bentham.demo.look import Look, look
+from bentham.demo.look import RunProgress, look
 from bentham.demo.processes import Child, admin_token, server, worker
 from bentham.demo.record import Measured, fingerprint, measure, score_rows, study_row
 from bentham.demo.report import comparison_grid, comparison_json, results
 from bentham.demo.screen import WIDTH, Screen, clock
 from bentham.demo.tasks import DemoTask, demo_tasks
 from bentham.errors import BenthamError, InvalidInput
-from bentham.wire import DataAsked, SplitAsked
 
 BETWEEN_LOOKS = 0.5
 BETWEEN_LINES = 10.0  # where nobody looks at a terminal
@@ -94,10 +93,11 @@ def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Co
                 clients[tenant].add_dataset(name, content)
         _until_ready(admin, demo.devices, working)
         for task in tasks:
-            split = SplitAsked(seed=demo.seed)
             clients[task.tenant].create_study(
                 task.study,
-                data=DataAsked(dataset=task.file, target=task.target, split=split),
+                dataset=task.file,
+                target=task.target,
+                split={"seed": demo.seed},
                 metric=task.metric,
                 candidates=demo.candidates,
             )
@@ -110,7 +110,7 @@ def _until_ready(client: Client, devices: int, working: Child) -> None:
         time.sleep(BETWEEN_LOOKS / 5.0)
 
 
-def _watch(client: Client, children: list[Child], console: Console) -> Look:
+def _watch(client: Client, children: list[Child], console: Console) -> RunProgress:
     """Show the run until everything was tried."""
     screen, said = Screen(client.server), time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -132,7 +132,7 @@ def _watch(client: Client, children: list[Child], console: Console) -> Look:
 
 
 def _report(
-    demo: Demo, client: Client, seen: Look, measured: Measured, console: Console
+    demo: Demo, client: Client, seen: RunProgress, measured: Measured, console: Console
 ) -> dict[str, Any]:
     """Print the results; the same for programs."""
     rows = [study_row(client.study(study.id)) for study in seen.studies]
@@ -206,7 +206,7 @@ def _folder(given: Path | None) -> Iterator[Path]:
         return
     given.mkdir(parents=True, exist_ok=True, mode=0o700)
     if any(given.iterdir()):
-        raise InvalidInput(f"{given} is not empty; name an empty folder, or leave --folder out")
+        raise InvalidInput(f"{given} is not empty; name an empty directory, or leave --folder out")
     yield given.absolute()
 
 

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bentham.client import Client
-from bentham.wire import Overview, Study, Trial
+from bentham.wire import Overview, StudyView, TrialView
 
 
 @dataclass(frozen=True)
-class Look:
+class RunProgress:
     """The studies, their trials and the pool at one time."""
 
-    studies: list[Study]
-    trials: list[Trial]
+    studies: list[StudyView]
+    trials: list[TrialView]
     overview: Overview
 
     @property
@@ -27,16 +27,16 @@ class Look:
         return sum(study.models for study in self.studies)
 
     @cached_property
-    def ended(self) -> dict[str, list[Trial]]:
+    def ended(self) -> dict[str, list[TrialView]]:
         """The trials of each study that brought a score, in the order that they ended."""
-        found: dict[str, list[Trial]] = {study.id: [] for study in self.studies}
+        found: dict[str, list[TrialView]] = {study.id: [] for study in self.studies}
         for trial in sorted(self.trials, key=lambda trial: trial.ended or 0.0):
             if trial.state == "complete" and trial.study in found:
                 found[trial.study].append(trial)
         return found
 
     @property
-    def running(self) -> list[Trial]:
+    def running(self) -> list[TrialView]:
         """What runs now, by device."""
         found = [trial for trial in self.trials if trial.state == "running"]
         return sorted(found, key=lambda trial: trial.device)
@@ -52,7 +52,7 @@ class Look:
         return all(study.untried == 0 == study.trials.running for study in self.studies)
 
 
-def look(client: Client) -> Look:
+def look(client: Client) -> RunProgress:
     """Ask the server."""
     studies = sorted(client.studies(), key=lambda study: study.created)
-    return Look(studies, list(client.trials()), client.overview())
+    return RunProgress(studies, list(client.trials()), client.overview())

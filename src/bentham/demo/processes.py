@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from bentham.children import end, own_environment
 from bentham.client import Client
 from bentham.errors import BenthamError, Unavailable
 from bentham.executors.linux import die_with_parent
+from bentham.subprocesses import end, own_environment
 
 STARTS_WITHIN = 60.0
 TAIL_LINES = 8

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bentham.client import Client
-from bentham.core.problem import ModelDescription
+from bentham.core.problem.study import ModelDescription
 from bentham.training.catalog import load_catalog
-from bentham.wire import Study
+from bentham.wire import StudyView
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class MeasuredArm:
 class Measured:
     """All studies, all arms that brought a score, and which models are alike."""
 
-    studies: tuple[Study, ...]
+    studies: tuple[StudyView, ...]
     arms: tuple[MeasuredArm, ...]
     descriptions: Mapping[str, ModelDescription]
 
@@ -56,7 +56,7 @@ def measure(client: Client) -> Measured:
     return Measured(studies, tuple(arms), descriptions)
 
 
-def study_row(study: Study) -> dict[str, Any]:
+def study_row(study: StudyView) -> dict[str, Any]:
     """A line of the table of results."""
     best = study.incumbent
     return {

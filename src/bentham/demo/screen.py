@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from bentham.demo.look import Look
-from bentham.wire import Study, Trial
+from bentham.demo.look import RunProgress
+from bentham.wire import StudyView, TrialView
 
 WIDTH = 80
 MARKS = "▁▂▃▄▅▆▇█"
@@ -26,7 +26,7 @@ class Screen:
         self._address = address
         self._regret: list[float] = []
 
-    def picture(self, look: Look) -> RenderableType:
+    def picture(self, look: RunProgress) -> RenderableType:
         """What there is to see."""
         if look.studies:  # before that there is nothing to regret
             self._regret.append(look.overview.regret_estimate)
@@ -39,7 +39,7 @@ class Screen:
             *self._foot(look),
         )
 
-    def _head(self, look: Look) -> Text:
+    def _head(self, look: RunProgress) -> Text:
         tenants = len({study.tenant for study in look.studies})
         return line(
             (Text("Bentham", "bold magenta"), 8),
@@ -47,7 +47,7 @@ class Screen:
             (Text(f"{self._address} {clock(look.seconds):>6}", FAINT, justify="right"), 32),
         )
 
-    def _foot(self, look: Look) -> list[Text]:
+    def _foot(self, look: RunProgress) -> list[Text]:
         believed = f"{look.overview.regret_estimate:.4f} still to gain a study, as believed"
         trained = bar(look.tried / max(1, look.models))
         return [
@@ -60,11 +60,11 @@ class Screen:
         ]
 
 
-def _of(look: Look) -> str:
+def _of(look: RunProgress) -> str:
     return f"{look.tried} of {look.models} models"
 
 
-def _studies(look: Look) -> list[Text]:
+def _studies(look: RunProgress) -> list[Text]:
     names = ("tenant", "study", "scores in turn", "tried", "  best", "model")
     lines = [line(*zip((Text(name, ACCENT) for name in names), COLUMNS, strict=True))]
     before = ""
@@ -84,7 +84,7 @@ def _studies(look: Look) -> list[Text]:
     return lines
 
 
-def _devices(look: Look) -> list[Text]:
+def _devices(look: RunProgress) -> list[Text]:
     names = {study.id: study.name for study in look.studies}
     lines = []
     for trial in look.running:
@@ -113,7 +113,7 @@ def line(*cells: tuple[Text | str, int]) -> Text:
     return whole
 
 
-def marks(trials: Sequence[Trial], study: Study) -> Text:
+def marks(trials: Sequence[TrialView], study: StudyView) -> Text:
     """A mark for each trial as it ended, the higher the better; green where it was the best yet.
 
     The scale is the study's own: a middling score is a middling mark, and the best a full one.

@@ -9,7 +9,7 @@ from bentham.executors.base import (
     Running,
     Scored,
 )
-from bentham.executors.limits import Limits
+from bentham.executors.limits import TrialLimits
 from bentham.executors.process import Call, Command, ProcessExecutor
 from bentham.executors.replay import ReplayExecutor
 
@@ -19,11 +19,11 @@ __all__ = [
     "Command",
     "Declined",
     "Executor",
-    "Limits",
     "Outcome",
     "ProcessExecutor",
     "Progress",
     "ReplayExecutor",
     "Running",
     "Scored",
+    "TrialLimits",
 ]

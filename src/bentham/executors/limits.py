@@ -9,7 +9,7 @@ MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TrialLimits:
     """Memory and files in bytes, times in seconds; beyond any of them the trial is killed."""
 
     memory: int = 2048 * MIB

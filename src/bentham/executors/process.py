@@ -16,14 +16,14 @@ from typing import Any, TypeAlias
 
 from bentham.errors import BenthamError
 from bentham.executors.base import LARGEST_LOG, Broken, Declined, Outcome, Progress, Scored
-from bentham.executors.capped import shortened
+from bentham.executors.capped_log import shortened
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 from bentham.executors.data import DataCache
 from bentham.executors.folders import KEPT_LOGS, Folders
-from bentham.executors.limits import Limits
+from bentham.executors.limits import TrialLimits
 from bentham.executors.outcomes import cause, outcome_of, readable
-from bentham.executors.tender import Tender
+from bentham.executors.warden_client import WardenClient
 from bentham.wire import Lease
 
 LARGEST_DATA = 20 * 2**30  # of all data that is kept, in bytes
@@ -81,7 +81,7 @@ class ProcessExecutor:
         folder: Path,
         plan: Plan,
         fetch: Fetch,
-        limits: Limits | None = None,
+        limits: TrialLimits | None = None,
         *,
         preload: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
@@ -90,7 +90,7 @@ class ProcessExecutor:
         kept_logs: int = KEPT_LOGS,
         warn: Callable[[str], None] = lambda _: None,
     ):
-        self.limits = limits or Limits()
+        self.limits = limits or TrialLimits()
         self.folders = Folders(folder.absolute(), kept_logs)
         self.data = DataCache(self.folders.data, largest_data)
         self.fetch, self.warn = fetch, warn
@@ -101,8 +101,8 @@ class ProcessExecutor:
         )
         self._plan, self._preload, self._hold = plan, tuple(preload), hold
         self._lock = threading.Lock()
-        self._tenders: list[Tender] = []
-        self._idle: list[Tender] = []
+        self._clients: list[WardenClient] = []
+        self._idle: list[WardenClient] = []
         self._running: list[ProcessTrial] = []
 
     def prepare(self, count: int) -> None:
@@ -111,20 +111,20 @@ class ProcessExecutor:
         Else the first trials would seem to take seconds longer than they do, and costs are learned.
         """
         with self._lock:
-            fresh = [self._another(ahead=True) for _ in range(count - len(self._tenders))]
+            fresh = [self._another(ahead=True) for _ in range(count - len(self._clients))]
             self._idle += fresh
         until = time.monotonic() + WAKE_SECONDS
-        for tender in fresh:
-            tender.ready.wait(max(0.0, until - time.monotonic()))
+        for client in fresh:
+            client.ready.wait(max(0.0, until - time.monotonic()))
 
     def start(self, lease: Lease) -> "ProcessTrial":
         """Begin a trial: under an idle warden, or one more."""
         with self._lock:
             self._running = [trial for trial in self._running if trial.poll() is None]
-            tender = self._idle.pop() if self._idle else self._another()
-            trial = ProcessTrial(self, lease, self._plan, tender)
+            client = self._idle.pop() if self._idle else self._another()
+            trial = ProcessTrial(self, lease, self._plan, client)
             self._running.append(trial)
-        tender.take(trial)
+        client.take(trial)
         return trial
 
     def slots(self) -> None:
@@ -133,32 +133,32 @@ class ProcessExecutor:
     def close(self) -> None:
         """End all that runs, and the wardens."""
         with self._lock:
-            tenders, self._tenders, self._idle = self._tenders, [], []
+            clients, self._clients, self._idle = self._clients, [], []
         for trial in self._running:
             trial.kill()
-        for tender in tenders:
-            tender.close()
+        for client in clients:
+            client.close()
         until = time.monotonic() + PATIENCE_SECONDS
-        for tender in tenders:
-            tender.wait(max(0.0, until - time.monotonic()))
+        for client in clients:
+            client.wait(max(0.0, until - time.monotonic()))
         self.folders.close()
 
-    def _another(self, ahead: bool = False) -> Tender:
-        tender = Tender(self._preload, self._hold, self.environment, self._rest, ahead)
-        self._tenders.append(tender)
-        return tender
+    def _another(self, ahead: bool = False) -> WardenClient:
+        client = WardenClient(self._preload, self._hold, self.environment, self._rest, ahead)
+        self._clients.append(client)
+        return client
 
-    def _rest(self, tender: Tender) -> None:
+    def _rest(self, client: WardenClient) -> None:
         with self._lock:
-            if tender in self._tenders:
-                self._idle.append(tender)
+            if client in self._clients:
+                self._idle.append(client)
 
 
 class ProcessTrial:
-    """A trial of the process executor; its tender's thread tells it what happens."""
+    """A trial of the process executor; its warden client's thread tells it what happens."""
 
-    def __init__(self, executor: ProcessExecutor, lease: Lease, plan: Plan, tender: Tender):
-        self._executor, self._lease, self._plan, self._tender = executor, lease, plan, tender
+    def __init__(self, executor: ProcessExecutor, lease: Lease, plan: Plan, client: WardenClient):
+        self._executor, self._lease, self._plan, self._client = executor, lease, plan, client
         self._lock = threading.Lock()
         self._outcome: Outcome | None = None
         self._ended: Outcome | None = None  # known, but not all is cleared away yet
@@ -180,7 +180,7 @@ class ProcessTrial:
             if self._outcome is None and not self.unwanted:
                 self.unwanted = True
                 self.deadline = time.monotonic() + PATIENCE_SECONDS
-                self._tender.kill_trial()
+                self._client.kill_trial()
 
     def progress(self) -> Progress:
         """As it reported last."""
@@ -190,7 +190,7 @@ class ProcessTrial:
         """Beginning and end of what it printed."""
         return b"" if self._log is None else shortened(self._log, LARGEST_LOG)
 
-    # -- for the tender, in its thread ----------------------------------------------------------
+    # -- for the warden client, in its thread ---------------------------------------------------
 
     def prepare(self) -> Order | None:
         """Find what to run, a folder to run it in, and its data."""

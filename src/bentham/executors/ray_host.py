@@ -17,8 +17,8 @@ from uuid import uuid4
 
 from bentham.errors import InvalidInput
 from bentham.executors.base import Outcome, Progress
-from bentham.executors.limits import Limits
-from bentham.executors.plans import PRELOAD, CatalogPlan
+from bentham.executors.launch import PRELOAD, CatalogPlan
+from bentham.executors.limits import TrialLimits
 from bentham.executors.process import ProcessExecutor, ProcessTrial
 from bentham.wire import Lease
 
@@ -34,14 +34,14 @@ class Setup:
     """
 
     folder: str
-    limits: Limits = field(default_factory=Limits)
+    limits: TrialLimits = field(default_factory=TrialLimits)
     environment: Mapping[str, str] = field(default_factory=dict)
     algorithms: str | None = None
     beside: str | None = None
 
 
 def make_setup(
-    folder: Path, limits: Limits, environment: Mapping[str, str], algorithms: Path | None
+    folder: Path, limits: TrialLimits, environment: Mapping[str, str], algorithms: Path | None
 ) -> Setup:
     """What nodes are told, from what is here; a file of commands that is wrong is refused."""
     if algorithms is None:
@@ -53,7 +53,7 @@ def make_setup(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TrialStatus:
     """How a trial stands; its log comes with its end."""
 
     outcome: Outcome | None
@@ -94,7 +94,7 @@ class SlotHost:
         )
         return plan.problems
 
-    def begin(self, number: int, lease: str, content: list[Any]) -> Look:
+    def begin(self, number: int, lease: str, content: list[Any]) -> TrialStatus:
         """Start a trial. The reference to its data comes in a list, so that Ray leaves it one."""
         assert self._executor is not None
         with self._lock:
@@ -104,7 +104,7 @@ class SlotHost:
                 self._trial.kill()
         return self.look(0.0)
 
-    def look(self, seconds: float) -> Look:
+    def look(self, seconds: float) -> TrialStatus:
         """How the trial stands, after so long; earlier when it ends."""
         trial = self._trial
         assert trial is not None
@@ -112,9 +112,9 @@ class SlotHost:
         while (outcome := trial.poll()) is None and time.monotonic() < until:
             time.sleep(GLANCE_SECONDS)
         if outcome is None:
-            return Look(None, trial.progress())
+            return TrialStatus(None, trial.progress())
         self._content = None
-        return Look(outcome, trial.progress(), trial.log())
+        return TrialStatus(outcome, trial.progress(), trial.log())
 
     def end(self, number: int) -> None:
         """Kill a trial, if it is not over."""

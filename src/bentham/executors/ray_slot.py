@@ -18,7 +18,7 @@ from bentham.executors.base import Broken, Declined, Outcome, Progress, Scored
 from bentham.executors.outcomes import cause, readable
 from bentham.executors.process import PATIENCE_SECONDS
 from bentham.executors.ray_data import ObjectStore
-from bentham.executors.ray_host import Look
+from bentham.executors.ray_host import TrialStatus
 from bentham.wire import Lease
 
 WAIT_SECONDS = 0.2  # so long does a thread wait for Ray before it looks whether it is to stop
@@ -53,7 +53,7 @@ class RayTrial:
         """What it printed; known when it has ended."""
         return self._log
 
-    def heard(self, look: Look) -> None:
+    def heard(self, look: TrialStatus) -> None:
         """Take what the node tells."""
         self.begun = True
         self._progress, self._log = look.progress, look.log

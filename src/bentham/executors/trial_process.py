@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
-from bentham.executors.limits import MIB, Limits
+from bentham.executors.limits import MIB, TrialLimits
 from bentham.executors.linux import LINUX, die_with_parent, gain_nothing, see_own_processes_only
 from bentham.executors.outcomes import cause
 from bentham.executors.processes import own_size
@@ -44,7 +44,7 @@ class Pipes(NamedTuple):
     errors: int
 
 
-def keep(order: Order, limits: Limits, pipes: Pipes, hold: Hold) -> NoReturn:
+def keep(order: Order, limits: TrialLimits, pipes: Pipes, hold: Hold) -> NoReturn:
     """Be the keeper: start the trial, reap, and tell how it ended. For a child just forked."""
     try:
         try:
@@ -77,7 +77,9 @@ def _nobody_reads(pipe: int) -> bool:
     return bool(poller.poll(0))
 
 
-def _become(order: Order, limits: Limits, pipes: Pipes, keeper: int, new_session: bool) -> NoReturn:
+def _become(
+    order: Order, limits: TrialLimits, pipes: Pipes, keeper: int, new_session: bool
+) -> NoReturn:
     """Become the trial."""
     try:
         die_with_parent()
@@ -112,7 +114,7 @@ def _take_pipes(pipes: Pipes) -> None:
     os.closerange(pipes.reports + 1, MOST_OPEN_FILES)
 
 
-def _limit(limits: Limits, address_space: int) -> None:
+def _limit(limits: TrialLimits, address_space: int) -> None:
     cpu = math.ceil(limits.cpu_seconds) + 1  # the warden is to notice first, and say so
     wanted = {
         resource.RLIMIT_CORE: (0, 0),

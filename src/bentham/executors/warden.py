@@ -23,8 +23,8 @@ from typing import Any, get_args
 
 from bentham.executors.channel import Channel, Order
 from bentham.executors.containment import Containment, Hold, contained
+from bentham.executors.monitor import Monitor
 from bentham.executors.outcomes import cause
-from bentham.executors.watch import Watch
 
 
 def main() -> None:
@@ -52,12 +52,12 @@ def main() -> None:
 
 def _run(order: Order, containment: Containment, channel: Channel) -> dict[str, Any]:
     try:
-        watch = Watch(order, containment, channel)
+        monitor = Monitor(order, containment, channel)
     except OSError as error:  # as a full disk, or no process to be had: no fault of the model's
         print(f"a trial could not be started: {error}", file=sys.stderr)
         return {"declined": f"could not be started: {cause(error)}", "unable": False}
     try:
-        return watch.run()
+        return monitor.run()
     except OSError as error:
         return {"reason": f"could not be watched: {cause(error)}", "final": False}
 

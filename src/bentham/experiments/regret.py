@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from bentham.errors import InvalidInput
-from bentham.experiments.pool import run_in_pool
+from bentham.experiments.process_pool import run_in_pool
 from bentham.experiments.variants import DEFAULT_VARIANTS, VARIANTS, holdout, possible, serve
 from bentham.sim.experiment import DEFAULT_HOLDOUT
 from bentham.tables import Table, load_table
@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RunResult:
     """What a run showed."""
 
     regret: float
@@ -127,14 +127,14 @@ def _begin(tables: dict[str, Table]) -> None:
     _TABLES.update(tables)
 
 
-def _run_cell(cell: Cell) -> Measured:
+def _run_cell(cell: Cell) -> RunResult:
     return run_cell(_TABLES[cell.table], cell)
 
 
-def run_cell(table: Table, cell: Cell) -> Measured:
+def run_cell(table: Table, cell: Cell) -> RunResult:
     """One run."""
     regret = serve(table, cell.variant, cell.devices, cell.seed).regret
-    return Measured(regret.cumulative, tuple(regret.time_to(level) for level in LEVELS))
+    return RunResult(regret.cumulative, tuple(regret.time_to(level) for level in LEVELS))
 
 
 def _run_all(
@@ -142,7 +142,7 @@ def _run_all(
     tables: dict[str, Table],
     jobs: int | None,
     progress: Callable[[str], None] | None,
-) -> Iterable[tuple[Cell, Measured]]:
+) -> Iterable[tuple[Cell, RunResult]]:
     # The long ones first, so that no worker is left with one at the end.
     order = sorted(cells, key=lambda cell: -tables[cell.table].scores.size)
     for cell, measured in run_in_pool(_run_cell, order, jobs, _begin, tables):
@@ -156,11 +156,11 @@ def _summary(
     devices: int,
     variant: str,
     cells: list[Cell],
-    measured: dict[Cell, Measured],
+    measured: dict[Cell, RunResult],
 ) -> dict[str, Any]:
     seeds = sorted({cell.seed for cell in cells})
 
-    def runs(name: str) -> list[Measured]:
+    def runs(name: str) -> list[RunResult]:
         return [measured[Cell(table, devices, name, seed)] for seed in seeds]
 
     own = runs(variant)

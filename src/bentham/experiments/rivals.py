@@ -8,12 +8,12 @@ expected improvement per cost; studies served in turn.
 
 import numpy as np
 
-from bentham.core.acquisition import expected_improvement
-from bentham.core.blocks import Status
-from bentham.core.kernels import correlation
+from bentham.core.gaussian.acquisition import expected_improvement
+from bentham.core.gaussian.kernels import correlation
+from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.core.policies import PolicyMaker, RoundRobin
-from bentham.core.study_state import StudyState
-from bentham.core.validation import Matrix, Vector
+from bentham.core.state.arms import Status
+from bentham.core.state.study_state import StudyState
 
 LENGTHS = np.geomspace(0.02, 3.0, 24)
 JITTER = 1e-6
@@ -55,10 +55,10 @@ class Alone(RoundRobin):
 
     def _gains(self, study: StudyState) -> Vector:
         block, columns = study.block, study.columns
-        seen = columns[block.status[columns] == Status.OBSERVED]
+        seen = columns[block.arms.status[columns] == Status.OBSERVED]
         if not len(seen):
             return np.ones(len(columns))
-        scores = block.score[seen]
+        scores = block.belief.score[seen]
         centre, spread = float(scores.mean()), float(scores.std())
         spread = spread if spread > 0.0 else 1.0
         values = (scores - centre) / spread

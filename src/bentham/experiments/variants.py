@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bentham.core import DEFAULT_JITTER, LearnedPrior, PolicyMaker, Prior, SharedPrior
-from bentham.core.kernels import correlation
+from bentham.core.gaussian.kernels import correlation
 from bentham.experiments.rivals import Alone, RoundRobinByRate
 from bentham.sim.experiment import DEFAULT_HOLDOUT, Experiment
 from bentham.sim.simulator import Disturbances, Run, simulate

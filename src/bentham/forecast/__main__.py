@@ -15,7 +15,7 @@ from typing import Any
 
 from bentham.errors import BenthamError
 from bentham.forecast.forecast import Question, forecast
-from bentham.service.recovery import recover
+from bentham.service import recover
 from bentham.storage import open_log
 
 MEMORY = 4 * 2**30

@@ -4,7 +4,7 @@ import bisect
 import math
 from dataclasses import dataclass, field
 
-from bentham.core.draws import Draw
+from bentham.core.worlds.draws import Draw
 from bentham.forecast.situation import OpenStudy, Situation
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from bentham.core.draws import Draw, draw
-from bentham.core.fork import fork
+from bentham.core.worlds.draws import Draw, draw
+from bentham.core.worlds.fork import fork
 from bentham.forecast.course import Meter
 from bentham.forecast.simulation import Bounds, Simulation
 from bentham.forecast.situation import Situation
 from bentham.forecast.tally import Tally, rounded
-from bentham.service.pool import Pool
+from bentham.service import Pool
 
 DEVICES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 MOST_DEVICES = DEVICES[-1]

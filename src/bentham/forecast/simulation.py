@@ -10,8 +10,8 @@ import heapq
 from dataclasses import dataclass
 
 from bentham.core import Scheduler
-from bentham.core.draws import Draw
-from bentham.core.events import TrialStarted
+from bentham.core.problem.events import TrialStarted
+from bentham.core.worlds.draws import Draw
 from bentham.forecast.course import Course, Meter
 from bentham.forecast.situation import RunningTrial, Situation
 from bentham.forecast.stops import Stops

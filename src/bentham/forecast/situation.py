@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bentham.core import Scheduler
-from bentham.service.entities import Study
-from bentham.service.pool import Pool
-from bentham.service.state import dataset_key
+from bentham.service import Pool, Study, dataset_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
-"""The app: routes, problems and the gate around the engine."""
+"""The app: routes, problems and the gate around the service."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,60 +11,41 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from bentham import __version__
-from bentham.errors import BenthamError
-from bentham.http import (
-    pages,
-    routes_admin,
-    routes_datasets,
-    routes_devices,
-    routes_overview,
-    routes_session,
-    routes_studies,
-    routes_whatif,
-    stream,
-)
-from bentham.http.answers import answered, problem, refused
-from bentham.http.context import Context, context_of, look, request_id
-from bentham.http.documents import describe
-from bentham.http.gate import Bounds, Gate
+from bentham.http import pages
+from bentham.http.context import Context, context_of, request_id, token_of
 from bentham.http.metrics import Metrics
+from bentham.http.middleware import Bounds, Gate
+from bentham.http.openapi import describe
+from bentham.http.responses import answered, problem, refused
+from bentham.http.routes import admin as routes_admin
+from bentham.http.routes import datasets as routes_datasets
+from bentham.http.routes import devices as routes_devices
+from bentham.http.routes import overview as routes_overview
+from bentham.http.routes import session as routes_session
+from bentham.http.routes import stream
+from bentham.http.routes import studies as routes_studies
+from bentham.http.routes import whatif as routes_whatif
 from bentham.http.sessions import Sessions
-from bentham.service.engine import Engine
-from bentham.service.refusals import Refusal
-from bentham.service.whatifs import Forecaster
-from bentham.storage import Files
-from bentham.training.catalog import Catalog
+from bentham.service import Refusal, Service
 from bentham.wire.base import complaints
 
 logger = structlog.get_logger("bentham.http")
-SETTLE_SECONDS = 0.5
 
 
 def create_app(
-    engine: Engine,
+    service: Service,
     metrics: Metrics,
-    files: Files,
-    catalog: Catalog,
     bounds: Bounds | None = None,
     secure_cookies: bool = False,
-    forecaster: Forecaster | None = None,
 ) -> FastAPI:
-    """An app around an engine, which lives as long as the app does.
-
-    `forecaster` answers what-ifs; without one they are refused.
-    """
-    sessions = Sessions(engine.clock, secure_cookies)
+    """An app around a service, which lives as long as the app does."""
+    sessions = Sessions(service.engine.clock, secure_cookies)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        engine.start()
-        settling = asyncio.create_task(_settle(app.state.context))
+        service.start()
         yield
-        settling.cancel()
-        await app.state.context.whatifs.close()
-        await engine.stop()
-        files.close()
-        app.state.context.replays.close()
+        await service.stop()
 
     app = FastAPI(
         title="Bentham",
@@ -77,7 +57,7 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
-    app.state.context = Context(engine, metrics, files, catalog, sessions, forecaster)
+    app.state.context = Context(service, metrics, sessions)
     routes = (
         routes_devices, routes_studies, routes_overview, routes_datasets, routes_admin,
         routes_session, routes_whatif, stream,
@@ -94,20 +74,10 @@ def create_app(
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
     app.add_middleware(
-        Gate, bounds=bounds or Bounds(), metrics=metrics, engine=engine, sessions=sessions
+        Gate, bounds=bounds or Bounds(), metrics=metrics, service=service, sessions=sessions
     )
     describe(app)
     return app
-
-
-async def _settle(context: Context) -> None:
-    """Clear up once, when this instance leads."""
-    while not context.engine.ready:
-        await asyncio.sleep(SETTLE_SECONDS)
-    try:
-        await context.intake.reconcile(context.engine.ledger.pool)
-    except (Refusal, BenthamError) as error:  # the next start will
-        logger.warning("left-over contents stay for now", reason=str(error))
 
 
 async def healthz() -> Response:
@@ -117,18 +87,14 @@ async def healthz() -> Response:
 
 async def readyz(request: Request) -> Response:
     """Whether this instance serves, and how far it is while it reads its log."""
-    engine = context_of(request).engine
-    body: dict[str, object] = {"status": engine.phase}
-    if engine.phase == "replaying":
-        body["replayed"], body["events"] = engine.progress
-    return answered(body, 200 if engine.ready else 503)
+    service = context_of(request).service
+    return answered(service.status(), 200 if service.ready else 503)
 
 
 async def show_metrics(request: Request) -> Response:
     """What Prometheus reads, with an operator's token: numbers tell a tenant of others."""
     context = context_of(request)
-    metrics, engine, estimates = context.metrics, context.engine, context.estimates
-    page = await look(request, lambda *_: metrics.page(engine, estimates), "admin", "device")
+    page = context.metrics.page(await context.service.gauges(token_of(request)))
     return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -172,10 +138,10 @@ def _allowed(request: Request) -> str:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    logger.error("an error of ours", request=request_id(request), exc_info=error)
+    logger.error("internal server error", request=request_id(request), exc_info=error)
     return problem(
         500,
-        "An error of ours",
+        "Internal server error",
         "this should not happen; the server's log has the details under this request's id",
         request_id(request),
     )

@@ -1,63 +1,36 @@
-"""What a handler works with: the desk, and the little that it must know of a request."""
+"""What a handler works with: the service, and what it must know of a request."""
 
 import re
-from collections import Counter
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from starlette.requests import Request
-from starlette.responses import Response
 
-from bentham.http.answers import answered
 from bentham.http.metrics import Metrics
 from bentham.http.sessions import Session, Sessions
-from bentham.service.commands import Command
-from bentham.service.desk import Desk, scoped_key
-from bentham.service.engine import Engine
-from bentham.service.estimates import Estimates
-from bentham.service.intake import Intake
-from bentham.service.leases import Leases
-from bentham.service.pool import Pool
-from bentham.service.refusals import Invalid, Unauthenticated
-from bentham.service.replays import Replays
-from bentham.service.scope import Caller
-from bentham.service.tokens import NO_TOKEN
-from bentham.service.views import View
-from bentham.service.whatifs import Forecaster, WhatIfs
-from bentham.storage import Files
-from bentham.training.catalog import Catalog
+from bentham.service import (
+    NO_TOKEN,
+    Invalid,
+    Service,
+    Stamp,
+    Unauthenticated,
+    View,
+    scoped_key,
+)
 
 Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
 _KEY = re.compile(r"[\x20-\x7e]{1,200}")
 
 
+@dataclass(frozen=True, slots=True)
 class Context:
     """What all handlers share; it lives in `app.state`."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        metrics: Metrics,
-        files: Files,
-        catalog: Catalog,
-        sessions: Sessions,
-        forecaster: Forecaster | None = None,
-    ):
-        self.engine = engine
-        self.sessions = sessions
-        self.metrics = metrics
-        self.desk = Desk(engine)
-        self.intake = Intake(files)
-        self.catalog = catalog
-        self.estimates = Estimates()
-        self.replays = Replays()
-        self.whatifs = WhatIfs(forecaster, engine.clock.time)
-        self.listeners: Counter[str] = Counter()  # open streams, by token
-
-    @property
-    def leases(self) -> Leases:
-        """The leases of now; to be asked for in one's turn only."""
-        return self.engine.ledger.leases
+    service: Service
+    metrics: Metrics
+    sessions: Sessions
 
 
 def context_of(request: Request) -> Context:
@@ -99,25 +72,29 @@ async def key_of(request: Request, token: str) -> str:
     return scoped_key(token, route, key, await request.body())
 
 
+async def stamp_of(request: Request) -> Stamp:
+    """What else the service must know of a request that changes something."""
+    key = await key_of(request, token_of(request)) if request.method == "POST" else ""
+    return Stamp(request_id(request), key)
+
+
 async def look(
-    request: Request, at: Callable[[Pool, Caller, float], Result], *roles: str
+    request: Request,
+    query: Callable[Concatenate[Any, Parameters], Result],
+    *args: Parameters.args,
+    **options: Parameters.kwargs,
 ) -> Result:
-    """What a caller of these roles sees."""
-    return await context_of(request).desk.read(token_of(request), at, *roles)
+    """What a query shows to the caller."""
+    return await context_of(request).service.read(token_of(request), query, *args, **options)
 
 
 async def change(
     request: Request,
-    command: Callable[[Caller], Command],
-    *roles: str,
-    status: int = 200,
-    more: View | None = None,
-    otherwise: Callable[[Pool, Caller, float], View] | None = None,
-) -> Response:
-    """Have a command carried out; `more` is added to what is answered."""
-    token = token_of(request)
-    key = await key_of(request, token) if request.method == "POST" else ""
-    view = await context_of(request).desk.write(
-        token, command, *roles, request=request_id(request), key=key, otherwise=otherwise
-    )
-    return answered({**(view or {}), **(more or {})}, status)
+    command: Callable[Concatenate[Any, Parameters], Any],
+    *args: Parameters.args,
+    **options: Parameters.kwargs,
+) -> View:
+    """Have a command carried out; what is answered."""
+    service, stamp = context_of(request).service, await stamp_of(request)
+    view = await service.write(token_of(request), stamp, command, *args, **options)
+    return view or {}

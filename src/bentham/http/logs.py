@@ -1,21 +1,26 @@
-"""Logs: lines of JSON on standard error, readable ones on a terminal; never a token in them."""
+"""The server's log on standard error: lines for people, or JSON for programs; never a token."""
 
 import logging
+import os
 import re
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 
 from bentham.errors import InvalidInput
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+FORMATS = ("auto", "text", "json")
 _TOKEN = re.compile(r"bth_[0-9A-Za-z]+_[0-9A-Za-z]+")
 _PASSWORD = re.compile(r"(://[^/@\s:]+:)[^@\s]+@")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+Fields = MutableMapping[str, Any]
 
 
-def without_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def without_secrets(_: Any, __: str, event: Fields) -> Fields:
     """Nothing here logs a secret; if anything ever does, it stops here."""
     for name, value in event.items():
         if isinstance(value, str):
@@ -23,22 +28,33 @@ def without_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> Mutable
     return event
 
 
-def configure_logs(level: str = "info") -> None:
-    """Send everything through one place, the libraries' own logs, too."""
+def without_control_characters(_: Any, __: str, event: Fields) -> Fields:
+    """Escape what could move a terminal's cursor or forge a line: clients choose paths and names.
+
+    A traceback keeps its line breaks.
+    """
+    for name, value in event.items():
+        if isinstance(value, str):
+            parts = value.split("\n") if name == "exception" else [value]
+            event[name] = "\n".join(_CONTROL.sub(_escaped, part) for part in parts)
+    return event
+
+
+def configure_logs(level: str = "info", log_format: str = "auto") -> None:
+    """Send everything to standard error in one format, the libraries' own logs, too.
+
+    `auto` is text on a terminal and JSON elsewhere.
+    """
     if level not in LEVELS:
         raise InvalidInput(f"the log level is {level!r}; choose one of {', '.join(LEVELS)}")
-    terminal = sys.stderr.isatty()
+    if log_format not in FORMATS:
+        raise InvalidInput(f"the log format is {log_format!r}; choose one of {', '.join(FORMATS)}")
+    as_text = sys.stderr.isatty() if log_format == "auto" else log_format == "text"
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        *(_TEXT_FIELDS if as_text else _JSON_FIELDS),
     ]
-    renderer: Any = (
-        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-        if terminal
-        else structlog.processors.JSONRenderer()
-    )
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
@@ -55,7 +71,7 @@ def configure_logs(level: str = "info") -> None:
                 # show the variables, and among them tokens and cookies.
                 structlog.processors.format_exc_info,
                 without_secrets,
-                renderer,
+                *(_text_renderers(sys.stderr) if as_text else _JSON_RENDERERS),
             ],
         )
     )
@@ -64,3 +80,34 @@ def configure_logs(level: str = "info") -> None:
     root.setLevel(LEVELS[level])
     for name in ("alembic", "sqlalchemy", "uvicorn.error"):
         logging.getLogger(name).setLevel(max(LEVELS[level], logging.WARNING))
+
+
+def use_colors(stream: TextIO) -> bool:
+    """Whether to write colours: only to a terminal, and not with NO_COLOR (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+_TEXT_FIELDS: tuple[Any, ...] = (
+    structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=False),
+)
+_JSON_FIELDS: tuple[Any, ...] = (
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+)
+_JSON_RENDERERS: tuple[Any, ...] = (structlog.processors.JSONRenderer(),)
+
+
+def _text_renderers(stream: TextIO) -> tuple[Any, ...]:
+    return (
+        without_control_characters,
+        structlog.dev.ConsoleRenderer(
+            colors=use_colors(stream),
+            sort_keys=False,
+            pad_event_to=0,
+            exception_formatter=structlog.dev.plain_traceback,
+        ),
+    )
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")

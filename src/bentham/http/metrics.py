@@ -1,13 +1,12 @@
 """What Prometheus is told. Each app has a registry of its own, so that none counts for another."""
 
 from collections import deque
+from collections.abc import Mapping
 
 import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from bentham.service.engine import Engine
-from bentham.service.estimates import Estimates
-from bentham.service.views import View
+from bentham.service import View
 
 _DECISION = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _COMMIT = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
@@ -79,22 +78,8 @@ class Metrics:
         """A request was answered."""
         self._requests.labels(method, route, str(status)).observe(seconds)
 
-    def page(self, engine: Engine, estimates: Estimates) -> bytes:
+    def page(self, gauges: Mapping[str, float]) -> bytes:
         """What Prometheus reads."""
-        pool, set_to = engine.ledger.pool, self._set
-        devices, busy = len(pool.devices), len(pool.running)
-        served = [study for study in pool.studies.values() if study.served]
-        gaps = estimates.of_studies(pool, served).values()
-        set_to("bentham_leases_lost", pool.leases_lost)
-        set_to("bentham_event_log_lag", engine.lag)
-        set_to("bentham_event_log_head", pool.sequence - engine.lag)
-        set_to("bentham_regret_estimate", sum(gaps) / len(gaps) if gaps else 0.0)
-        set_to("bentham_devices", devices)
-        set_to("bentham_devices_busy", busy)
-        set_to("bentham_device_utilisation", busy / devices if devices else 0.0)
-        set_to("bentham_studies_open", len(served))
-        set_to("bentham_ready", 1.0 if engine.ready else 0.0)
+        for name, value in gauges.items():
+            self._gauges[name].set(value)
         return generate_latest(self._registry)
-
-    def _set(self, name: str, value: float) -> None:
-        self._gauges[name].set(value)

@@ -5,7 +5,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from bentham.http.gate import Bounds
+from bentham.http.middleware import Bounds
 
 UPLOADS = b"/v1/datasets"
 

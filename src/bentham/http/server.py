@@ -9,9 +9,9 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from bentham.http.gate import Bounds
+from bentham.http.middleware import Bounds
 from bentham.http.protocol import protocol_within
-from bentham.service.engine import Engine
+from bentham.service import Service
 
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
@@ -24,9 +24,9 @@ logger = structlog.get_logger("bentham.http")
 class Server(uvicorn.Server):
     """Uvicorn that lets waiting devices and listeners go as soon as it is told to stop."""
 
-    def __init__(self, config: uvicorn.Config, engine: Engine):
+    def __init__(self, config: uvicorn.Config, service: Service):
         super().__init__(config)
-        self._engine = engine
+        self._service = service
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say where."""
@@ -44,7 +44,7 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal to stop; the second one stops at once."""
         if not self.should_exit:
-            self._engine.begin_stop()
+            self._service.begin_stop()
         super().handle_exit(sig, frame)
 
 
@@ -55,7 +55,7 @@ def addresses(host: str, port: int) -> tuple[str, str]:
     return f"http://{written}:{port}", f"http://{reached}:{port}/"
 
 
-def server_of(engine: Engine, app: FastAPI, bounds: Bounds) -> Server:
+def server_of(service: Service, app: FastAPI, bounds: Bounds) -> Server:
     """A server that is yet to run."""
     config = uvicorn.Config(
         app,
@@ -70,14 +70,14 @@ def server_of(engine: Engine, app: FastAPI, bounds: Bounds) -> Server:
         timeout_graceful_shutdown=GRACE_SECONDS,
         limit_concurrency=MOST_CONNECTIONS,
     )
-    server = Server(config, engine)
-    engine.fail = lambda: setattr(server, "should_exit", True)
+    server = Server(config, service)
+    service.engine.fail = lambda: setattr(server, "should_exit", True)
     return server
 
 
-def serve(engine: Engine, app: FastAPI, listener: socket.socket, bounds: Bounds) -> int:
+def serve(service: Service, app: FastAPI, listener: socket.socket, bounds: Bounds) -> int:
     """Serve until a signal; returns the exit code."""
-    server = server_of(engine, app, bounds)
+    server = server_of(service, app, bounds)
     # What is loaded by now stays: nobody should wait while it is searched for garbage.
     gc.collect()
     gc.freeze()
@@ -86,4 +86,4 @@ def serve(engine: Engine, app: FastAPI, listener: socket.socket, bounds: Bounds)
         server.run(sockets=[listener])
     except KeyboardInterrupt:
         return 0
-    return 0 if server.started and not engine.failure else 2
+    return 0 if server.started and not service.engine.failure else 2

@@ -14,9 +14,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bentham.service.clock import Clock
-from bentham.service.feeds import Subscription
-from bentham.service.refusals import Forbidden, Invalid
+from bentham.service import Clock, Forbidden, Invalid, Subscription
 
 IDLE_SECONDS = 12 * 3600.0
 KEPT_SECONDS = 30 * 86400.0

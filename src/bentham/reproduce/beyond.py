@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from bentham.reproduce.claims import Measured
+from bentham.reproduce.claims import Measurement
 from bentham.reproduce.comparisons import gain
-from bentham.reproduce.curves import Estimate
+from bentham.reproduce.curves import IntervalEstimate
 from bentham.reproduce.evidence import Evidence
 from bentham.reproduce.plan import BEYOND, COMPARED_DEVICES, SYNTHETIC, SYNTHETIC_DEVICES
 
-Row = tuple[str, str, int, Estimate]
+Row = tuple[str, str, int, IntervalEstimate]
 
 
 def ratios(evidence: Evidence) -> list[Row]:
@@ -29,6 +29,6 @@ def beyond(evidence: Evidence) -> list[dict[str, Any]]:
     """The same as plain data."""
     return [
         {"table": table, "variant": variant, "devices": devices}
-        | Measured.of("cumulative regret over the paper's", ratio).plain()
+        | Measurement.of("cumulative regret over the paper's", ratio).plain()
         for table, variant, devices, ratio in ratios(evidence)
     ]

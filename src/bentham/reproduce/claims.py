@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from bentham.reproduce.curves import Estimate
+from bentham.reproduce.curves import IntervalEstimate
 
 DIGITS = 4  # of every number that is written down: the rest differs between machines
 
@@ -21,7 +21,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """One number behind a verdict, with its 95 % interval where it has one."""
 
     what: str
@@ -31,11 +31,11 @@ class Measured:
     claimed: float | None = None
 
     @staticmethod
-    def of(what: str, estimate: Estimate, claimed: float | None = None) -> "Measured":
+    def of(what: str, estimate: IntervalEstimate, claimed: float | None = None) -> "Measurement":
         """A number with an interval, if there is one."""
         if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
-            return Measured(what, estimate.value, claimed=claimed)
-        return Measured(what, estimate.value, estimate.low, estimate.high, claimed)
+            return Measurement(what, estimate.value, claimed=claimed)
+        return Measurement(what, estimate.value, estimate.low, estimate.high, claimed)
 
     def plain(self) -> dict[str, Any]:
         """For a file: rounded, and without what is not there."""
@@ -53,7 +53,7 @@ class Claim:
     where: str
     statement: str
     rule: str  # how the verdict follows from the numbers
-    measured: tuple[Measured, ...]
+    measured: tuple[Measurement, ...]
     verdict: Verdict
     why: str = ""  # what does not hold must be explained
 
@@ -88,14 +88,14 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     return verdicts[0] if len(set(verdicts)) == 1 else Verdict.PART
 
 
-def above(estimate: Estimate, threshold: float) -> Verdict:
+def above(estimate: IntervalEstimate, threshold: float) -> Verdict:
     """Holds or not if the whole interval says so; between, the runs are too few to tell."""
     if estimate.low > threshold:
         return Verdict.HOLDS
     return Verdict.FAILS if estimate.high < threshold else Verdict.UNTESTED
 
 
-def below(estimate: Estimate, threshold: float) -> Verdict:
+def below(estimate: IntervalEstimate, threshold: float) -> Verdict:
     """The same the other way."""
     if estimate.high < threshold:
         return Verdict.HOLDS
@@ -114,7 +114,7 @@ def explained(verdict: Verdict, why: str) -> str:
     return f"The runs do not decide it. {why}" if verdict is Verdict.UNTESTED else why
 
 
-def in_words(estimate: Estimate, unit: str = "") -> str:
+def in_words(estimate: IntervalEstimate, unit: str = "") -> str:
     """A number with its interval, for a sentence."""
     value, low, high = (_fixed(end) for end in (estimate.value, estimate.low, estimate.high))
     return f"{value}{unit} ({low} to {high})"

@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 
-from bentham.core.contraction import contract
+from bentham.core.gaussian.sums import contract
 from bentham.reproduce.claims import (
     JOINED,
     Claim,
-    Measured,
+    Measurement,
     Verdict,
     above,
     below,
@@ -37,7 +37,7 @@ def more_devices(evidence: Evidence) -> Claim:
                 evidence.curves(table, "paper", few), evidence.curves(table, "paper", many), levels
             ).typical
             measured.append(
-                Measured.of(f"{TITLES[table]}: speed-up of {many} devices over {few}", faster)
+                Measurement.of(f"{TITLES[table]}: speed-up of {many} devices over {few}", faster)
             )
             verdicts.append(above(faster, 1.0))
     verdict = together(verdicts)
@@ -67,18 +67,18 @@ def more_studies(evidence: Evidence) -> Claim:
     )
     measured = [
         *(
-            Measured.of(f"{TITLES[table]}: speed-up of 8 devices over 1", found[table].typical)
+            Measurement.of(f"{TITLES[table]}: speed-up of 8 devices over 1", found[table].typical)
             for table in evidence.compared
         ),
         *(
-            Measured.of(
+            Measurement.of(
                 f"{evidence.served(table)} studies of oboe, drawn anew in every run: speed-up of 8 "
                 "devices over 1",
                 found[table].typical,
             )
             for table in STUDY_TABLES
         ),
-        Measured.of("oboe: the speed-up grows as this power of the number of studies", growth),
+        Measurement.of("oboe: the speed-up grows as this power of the number of studies", growth),
     ]
     name, where = "larger-speed-up-with-more-studies", "Section 6.3, Figure 3"
     statement = (
@@ -94,7 +94,7 @@ def more_studies(evidence: Evidence) -> Claim:
     if not evidence.has_deeplearning:
         return Claim(name, where, statement, rule, tuple(measured), Verdict.UNTESTED, SUPPLY)
     ratio = ratio_estimate(found[DEEPLEARNING].logs - found[STANDIN].logs, evidence.scale.repeats)
-    measured.insert(2, Measured.of("ratio of the two", ratio))
+    measured.insert(2, Measurement.of("ratio of the two", ratio))
     grows = above(growth, 0.0)
     if grows is not Verdict.HOLDS and growth.high < NO_GROWTH:
         grows = Verdict.FAILS
@@ -123,7 +123,7 @@ def early_on_azure(evidence: Evidence) -> Claim:
     for devices in DEVICES[1:]:
         faster = speed_up(one, evidence.curves(STANDIN, "paper", devices), level)
         measured.append(
-            Measured.of(
+            Measurement.of(
                 f"stand-in: speed-up of {devices} devices over 1 to regret {EARLY:g}",
                 faster.typical,
             )
@@ -131,8 +131,8 @@ def early_on_azure(evidence: Evidence) -> Claim:
     typical = _of_eight(evidence, STANDIN)
     ratio = ratio_estimate(faster.logs - typical.logs, runs)
     measured += [
-        Measured.of("stand-in: speed-up of 8 devices over 1, mean over levels", typical.typical),
-        Measured.of("ratio of the last two", ratio),
+        Measurement.of("stand-in: speed-up of 8 devices over 1, mean over levels", typical.typical),
+        Measurement.of("ratio of the last two", ratio),
     ]
     verdict = above(ratio, 1.0)
     why = (
@@ -164,7 +164,7 @@ def up_to_four_devices(evidence: Evidence) -> Claim:
         for devices in (2, 4):
             less = gain(evidence, STANDIN, rival, devices)
             measured.append(
-                Measured.of(
+                Measurement.of(
                     f"stand-in, {devices} devices: cumulative regret of round robin {reading} over "
                     "mdmt's",
                     less,
@@ -192,7 +192,7 @@ def eight_devices(evidence: Evidence) -> Claim:
     for rival, reading in READINGS.items():
         less = gain(evidence, STANDIN, rival, 8)
         measured.append(
-            Measured.of(
+            Measurement.of(
                 f"stand-in: cumulative regret of round robin {reading} over mdmt's", less, 1.0
             )
         )
@@ -231,7 +231,7 @@ def near_linear(evidence: Evidence) -> Claim:
         logs = np.log(contract("br,r->b", weights, one) / contract("br,r->b", weights, many))
         efficiency = ratio_estimate(logs - np.log(most), len(one))
         measured.append(
-            Measured.of(f"{name}: speed-up of {most} devices, over {most}", efficiency, 1.0)
+            Measurement.of(f"{name}: speed-up of {most} devices, over {most}", efficiency, 1.0)
         )
         words.append(f"{efficiency.value:.2f} ({name})")
         if variant != "default":  # which goes beyond the paper

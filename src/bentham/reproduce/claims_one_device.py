@@ -5,7 +5,7 @@ import numpy as np
 from bentham.reproduce.claims import (
     JOINED,
     Claim,
-    Measured,
+    Measurement,
     Verdict,
     above,
     below,
@@ -31,20 +31,22 @@ def five_times(evidence: Evidence) -> Claim:
         faster, less = against(evidence, STANDIN, rival, 1), gain(evidence, STANDIN, rival, 1)
         at, largest = largest_speed_up(evidence.curves(STANDIN, rival, 1), paper, paper.levels())
         measured += [
-            Measured.of(
+            Measurement.of(
                 f"stand-in: largest speed-up over round robin {reading}, at regret {at:.2g}",
                 largest,
                 FIVE,
             ),
-            Measured.of(
+            Measurement.of(
                 f"stand-in: speed-up over round robin {reading}, mean over levels", faster.typical
             ),
-            Measured.of(f"stand-in: cumulative regret of round robin {reading} over mdmt's", less),
+            Measurement.of(
+                f"stand-in: cumulative regret of round robin {reading} over mdmt's", less
+            ),
         ]
         verdicts += [above(largest, NEARLY_FIVE), above(less, 1.0)]
         words.append(f"{in_words(largest, 'x')} over round robin {reading}")
     verdicts.append(above(random, 1.0))
-    measured.append(Measured.of("stand-in: cumulative regret of random over mdmt's", random))
+    measured.append(Measurement.of("stand-in: cumulative regret of random over mdmt's", random))
     verdict = together(verdicts)
     why = (
         f"On the stand-in mdmt is faster by up to {' and by up to '.join(words)}; random has "
@@ -76,11 +78,13 @@ def because_of_studies(evidence: Evidence) -> Claim:
     more = [gain(evidence, table, "round-robin-rate", 1) for table in STUDY_TABLES]
     counts = [evidence.served(table) for table in STUDY_TABLES]
     measured = [
-        Measured.of("stand-in: gain by choosing the study, EI per cost on both sides", with_cost),
-        Measured.of("stand-in: gain by choosing the study, EI on both sides", without),
-        Measured.of("stand-in: gain of mdmt by dividing by cost", cost),
+        Measurement.of(
+            "stand-in: gain by choosing the study, EI per cost on both sides", with_cost
+        ),
+        Measurement.of("stand-in: gain by choosing the study, EI on both sides", without),
+        Measurement.of("stand-in: gain of mdmt by dividing by cost", cost),
         *(
-            Measured.of(
+            Measurement.of(
                 f"{count} studies of oboe, drawn anew in every run: gain by choosing the study, EI "
                 "per cost",
                 one,
@@ -125,8 +129,10 @@ def no_speed_up(evidence: Evidence) -> Claim:
         faster = against(evidence, DEEPLEARNING, rival, 1)
         less = gain(evidence, DEEPLEARNING, rival, 1)
         measured += [
-            Measured.of(f"cumulative regret of round robin {reading} over mdmt's", less, 1.0),
-            Measured.of(f"speed-up over round robin {reading}, mean over levels", faster.typical),
+            Measurement.of(f"cumulative regret of round robin {reading} over mdmt's", less, 1.0),
+            Measurement.of(
+                f"speed-up over round robin {reading}, mean over levels", faster.typical
+            ),
         ]
         verdicts[rival] = below(less, MARGIN)
         words.append(f"{in_words(less, 'x')} mdmt's regret if it chooses models {reading}")
@@ -146,7 +152,7 @@ def because_of_spread(evidence: Evidence) -> Claim:
     spreads = np.array([spread(evidence.tables[table]).mean() for table in SPREAD_TABLES])
     stated = {STANDIN: 0.12, DEEPLEARNING: 0.04}
     measured = [
-        Measured(
+        Measurement(
             f"mean standard deviation over a study's models, {TITLES[table]}",
             float(spread(evidence.tables[table]).mean()),
             claimed=stated[table],
@@ -162,7 +168,7 @@ def because_of_spread(evidence: Evidence) -> Claim:
             verdicts.append(above(correlation, 0.0))
             found.append(in_words(correlation))
             measured.append(
-                Measured.of(
+                Measurement.of(
                     f"{len(spreads)} tables: rank correlation of spread and {what} over round "
                     f"robin {reading}",
                     correlation,

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bentham.core.theory import miu_scores, miu_total, top_diagonal_bound
-from bentham.core.validation import Matrix, Vector
+from bentham.core.gaussian.validation import Matrix, Vector
+from bentham.core.theory.uncertainty import miu_scores, miu_total, top_diagonal_bound
 from bentham.reproduce.claims import (
     JOINED,
     Claim,
-    Measured,
+    Measurement,
     Verdict,
     above,
     below,
@@ -19,7 +19,7 @@ from bentham.reproduce.claims import (
     in_words,
     together,
 )
-from bentham.reproduce.curves import Estimate, slope
+from bentham.reproduce.curves import IntervalEstimate, slope
 from bentham.reproduce.evidence import Evidence
 from bentham.reproduce.plan import (
     BOUND_CASES,
@@ -81,15 +81,15 @@ def under_the_bound(evidence: Evidence) -> Claim:
     empty = sum(result["lemma"] >= result["idle"] for _, result in runs) / len(runs)
     growth = {grows: _steepest(evidence, grows) for grows in ("T", "M", "N")}
     measured = (
-        Measured("runs that meet the suppositions", len(runs)),
-        Measured("largest regret over the explicit bound", explicit, claimed=1.0),
-        Measured("largest sum of doubts over MIU + M", step, claimed=1.0),
-        Measured(
+        Measurement("runs that meet the suppositions", len(runs)),
+        Measurement("largest regret over the explicit bound", explicit, claimed=1.0),
+        Measurement("largest sum of doubts over MIU + M", step, claimed=1.0),
+        Measurement(
             "share of runs whose explicit bound is above the regret of running nothing", empty
         ),
-        Measured("constant that the theorem's expression needs", constant),
+        Measurement("constant that the theorem's expression needs", constant),
         *(
-            Measured.of(f"that constant changes with {grows} as this power, at worst", power)
+            Measurement.of(f"that constant changes with {grows} as this power, at worst", power)
             for grows, power in growth.items()
         ),
     )
@@ -104,7 +104,7 @@ def under_the_bound(evidence: Evidence) -> Claim:
     return Claim(name, where, statement, rule, measured, verdict, why)
 
 
-def _steepest(evidence: Evidence, grows: str) -> Estimate:
+def _steepest(evidence: Evidence, grows: str) -> IntervalEstimate:
     """How regret over the theorem's expression changes, where it grows most."""
     found = []
     for case in BOUND_CASES:
@@ -128,9 +128,9 @@ def factor_of_devices(evidence: Evidence) -> Claim:
         joint = evidence.column(speed_up_cells(case, "joint"), "cumulative_regret")
         counting = slope(devices, joint)
         measured += [
-            Measured.of(f"{case}: regret changes with M as this power", falls[-1], -1.0),
-            Measured.of(f"{case}: the same if running trials count (joint)", counting),
-            Measured(
+            Measurement.of(f"{case}: regret changes with M as this power", falls[-1], -1.0),
+            Measurement.of(f"{case}: the same if running trials count (joint)", counting),
+            Measurement(
                 f"{case}, {DEVICES[-1]} devices: share of the regret before first scores", waiting
             ),
         ]
@@ -179,13 +179,15 @@ def miu_by_case(evidence: Evidence) -> Claim:
         sizes, lower, upper = np.array(miu_growth(case)).T
         powers[case] = exponent(sizes, lower), exponent(sizes, upper)
         measured += [
-            Measured(f"{case}: MIU grows with T as this power, bound from below", powers[case][0]),
-            Measured(f"{case}: the same, bound from above", powers[case][1]),
+            Measurement(
+                f"{case}: MIU grows with T as this power, bound from below", powers[case][0]
+            ),
+            Measurement(f"{case}: the same, bound from above", powers[case][1]),
         ]
     cells = growing("matern")["N"]
     met = slope(growth_of(cells, "N"), evidence.column(cells, "uncertainty"))
     measured.append(
-        Measured.of("matern: the doubts that trials met, summed, grow as this power", met)
+        Measurement.of("matern: the doubts that trials met, summed, grow as this power", met)
     )
     why = (
         "One might expect kernels such as Matern in between. Their power lies between "
@@ -235,8 +237,8 @@ def miu_diagonal(evidence: Evidence) -> Claim:  # noqa: ARG001
         "A statement about every K: one counterexample refutes it. Two examples of three "
         "independent arms are computed exactly, with unequal and with equal variances.",
         (
-            Measured(f"variances {names}: MIU, exactly", total.lower, claimed=stated),
-            Measured("equal variances: MIU, exactly", equal_total.lower, claimed=equal_stated),
+            Measurement(f"variances {names}: MIU, exactly", total.lower, claimed=stated),
+            Measurement("equal variances: MIU, exactly", equal_total.lower, claimed=equal_stated),
         ),
         verdict,
         explained(verdict, why),
@@ -251,7 +253,7 @@ def average_regret(evidence: Evidence, case: str) -> tuple[Vector, Matrix]:
     return times[0], regret / times
 
 
-def rate(evidence: Evidence, case: str) -> Estimate:
+def rate(evidence: Evidence, case: str) -> IntervalEstimate:
     """The power of T with which the average regret changes."""
     return slope(*average_regret(evidence, case))
 
@@ -276,8 +278,8 @@ def converges(evidence: Evidence) -> Claim:
         f"Holds if with finite rank the average regret falls as a power of T below {STEEP:g} (the "
         f"whole interval), in part if below -{FLAT:g}, does not if above.",
         (
-            Measured.of("finite rank: average regret changes as this power of T", ranked, -1.0),
-            Measured.of("Matern: average regret changes as this power of T", smooth),
+            Measurement.of("finite rank: average regret changes as this power of T", ranked, -1.0),
+            Measurement.of("Matern: average regret changes as this power of T", smooth),
         ),
         verdict,
         explained(verdict, why) or why,
@@ -305,7 +307,7 @@ def does_not_converge(evidence: Evidence) -> Claim:
         f"is above -{FLAT:g}), or falls, if the whole interval says so, and else it is open. "
         f"{JOINED}",
         tuple(
-            Measured.of(
+            Measurement.of(
                 f"independent, {INDEPENDENT[case]}: average regret changes as this power of T",
                 power,
                 0.0,

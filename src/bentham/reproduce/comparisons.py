@@ -1,6 +1,6 @@
 """The paper's policy beside its rivals, and what the claims on tables have in common."""
 
-from bentham.reproduce.curves import Estimate, SpeedUp, regret_ratio, speed_up
+from bentham.reproduce.curves import IntervalEstimate, SpeedUp, regret_ratio, speed_up
 from bentham.reproduce.evidence import Evidence
 
 # The paper's round robin lets "each user run their own GP-EI"; whether by EI or by EI per cost it
@@ -19,7 +19,7 @@ def against(evidence: Evidence, table: str, rival: str, devices: int) -> SpeedUp
     return speed_up(evidence.curves(table, rival, devices), paper, paper.levels())
 
 
-def gain(evidence: Evidence, table: str, rival: str, devices: int) -> Estimate:
+def gain(evidence: Evidence, table: str, rival: str, devices: int) -> IntervalEstimate:
     """The rival's cumulative regret over that of the paper's policy: above 1, the paper gains."""
     return regret_ratio(
         evidence.curves(table, rival, devices), evidence.curves(table, "paper", devices)

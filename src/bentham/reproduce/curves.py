@@ -20,9 +20,9 @@ import numpy as np
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
-from bentham.core.contraction import contract
-from bentham.core.regret import LEVEL_TOLERANCE
-from bentham.core.validation import Matrix, Vector
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.validation import Matrix, Vector
+from bentham.core.theory.regret import LEVEL_TOLERANCE
 from bentham.reproduce.runs import Result
 
 RESAMPLES = 1000
@@ -34,7 +34,7 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class IntervalEstimate:
     """A number with its 95 % interval."""
 
     value: float
@@ -85,8 +85,8 @@ class SpeedUp:
     """How much earlier the mean regret falls to the same levels."""
 
     levels: Vector
-    by_level: tuple[Estimate, ...]
-    typical: Estimate  # the geometric mean over levels
+    by_level: tuple[IntervalEstimate, ...]
+    typical: IntervalEstimate  # the geometric mean over levels
     logs: Vector  # of the typical one: of all runs, then of every resample
 
 
@@ -103,7 +103,7 @@ def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
     )
 
 
-def largest_speed_up(slow: Curves, fast: Curves, levels: Vector) -> tuple[float, Estimate]:
+def largest_speed_up(slow: Curves, fast: Curves, levels: Vector) -> tuple[float, IntervalEstimate]:
     """(level, speed-up there), where it is largest.
 
     The largest of many noisy numbers is too large. By how much is what the level that a resample
@@ -139,25 +139,27 @@ def resamples(runs: int) -> Matrix:
     return np.concatenate([np.ones((1, runs)), counts]) / runs
 
 
-def estimate(values: Vector, runs: int) -> Estimate:
+def estimate(values: Vector, runs: int) -> IntervalEstimate:
     """The first value, and the interval that the others (resamples of so many runs) cover."""
     value = float(values[0])
     if runs < 2:
-        return Estimate(value, -math.inf, math.inf)
+        return IntervalEstimate(value, -math.inf, math.inf)
     quantile = float(student.ppf(COVERED[1] / 100.0, runs - 1) / normal.ppf(COVERED[1] / 100.0))
     wider = quantile * math.sqrt(runs / (runs - 1.0))
     low, high = (float(end) for end in np.percentile(values[1:], COVERED))
-    return Estimate(value, value + wider * (low - value), value + wider * (high - value))
+    return IntervalEstimate(value, value + wider * (low - value), value + wider * (high - value))
 
 
-def ratio_estimate(logs: Vector, runs: int) -> Estimate:
+def ratio_estimate(logs: Vector, runs: int) -> IntervalEstimate:
     """The same of a ratio, by its logarithms."""
     one = estimate(logs, runs)
     with np.errstate(over="ignore"):
-        return Estimate(*(float(np.exp(number)) for number in (one.value, one.low, one.high)))
+        return IntervalEstimate(
+            *(float(np.exp(number)) for number in (one.value, one.low, one.high))
+        )
 
 
-def regret_ratio(slow: Curves, fast: Curves) -> Estimate:
+def regret_ratio(slow: Curves, fast: Curves) -> IntervalEstimate:
     """Cumulative regrets, run by run: the geometric mean of their ratios."""
     runs = min(len(slow.regrets), len(fast.regrets))  # they began with the same seed
     # Where there is nothing to regret, neither has more of it.
@@ -165,20 +167,20 @@ def regret_ratio(slow: Curves, fast: Curves) -> Estimate:
     return ratio_estimate(contract("br,r->b", resamples(runs), logs), runs)
 
 
-def slope(x: Vector, y: Matrix) -> Estimate:
+def slope(x: Vector, y: Matrix) -> IntervalEstimate:
     """The slope of log mean y over log x; y has a row per run and a column per x."""
     means = np.log(contract("br,rp->bp", resamples(len(y)), y) + _TINY)
     centred = np.log(x) - np.log(x).mean()
     return estimate(contract("bp,p->b", means, centred) / (centred**2).sum(), len(y))
 
 
-def rank_correlation(x: Vector, y: Vector) -> Estimate:
+def rank_correlation(x: Vector, y: Vector) -> IntervalEstimate:
     """Spearman's, its interval from a bootstrap over the pairs."""
     rng = np.random.default_rng([_BOOTSTRAP_SEED, len(x), 2])
     rows = [np.arange(len(x)), *rng.integers(0, len(x), (RESAMPLES, len(x)))]
     found = np.array([_correlation(_ranks(x[row]), _ranks(y[row])) for row in rows])
     one = estimate(found, len(x))
-    return Estimate(one.value, max(-1.0, one.low), min(1.0, one.high))
+    return IntervalEstimate(one.value, max(-1.0, one.low), min(1.0, one.high))
 
 
 def _ranks(values: Vector) -> Vector:

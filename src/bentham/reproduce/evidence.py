@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bentham.core.regret import LEVEL_TOLERANCE
-from bentham.core.validation import Matrix, Vector
+from bentham.core.gaussian.validation import Matrix, Vector
+from bentham.core.theory.regret import LEVEL_TOLERANCE
 from bentham.experiments.variants import holdout
 from bentham.reproduce.curves import Curves
 from bentham.reproduce.plan import DEEPLEARNING, SYNTHETIC, Scale

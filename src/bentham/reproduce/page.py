@@ -8,7 +8,7 @@ from importlib import resources
 
 from bentham import __version__
 from bentham.reproduce.beyond import ratios
-from bentham.reproduce.claims import Claim, Measured, Verdict
+from bentham.reproduce.claims import Claim, Measurement, Verdict
 from bentham.reproduce.comparisons import SUPPLY
 from bentham.reproduce.drawing import Drawn
 from bentham.reproduce.evidence import TITLES, Evidence
@@ -150,7 +150,7 @@ def _claim(claim: Claim) -> str:
     )
 
 
-def _measured(number: Measured) -> list[str]:
+def _measured(number: Measurement) -> list[str]:
     interval = _interval(number.low, number.high)
     claimed = "" if number.claimed is None else _short(number.claimed)
     return [escape(number.what), _short(number.value), interval, claimed]

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from bentham.core import Arm, JointPrior, Study
-from bentham.core.bounds import bounds_of_run
-from bentham.core.contraction import contract
-from bentham.core.kernels import correlation
-from bentham.core.validation import Matrix, Vector
+from bentham.core.gaussian.kernels import correlation
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.validation import Matrix, Vector
+from bentham.core.theory.bounds import bounds_of_run
 from bentham.sim.simulator import Run, simulate
 from bentham.tables import Table
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bentham.errors import InvalidInput
-from bentham.experiments.pool import run_in_pool
+from bentham.experiments.process_pool import run_in_pool
 from bentham.experiments.variants import holdout
 from bentham.reproduce.beyond import beyond
 from bentham.reproduce.claims import Claim

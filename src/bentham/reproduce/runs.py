@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bentham.core.decision import Reason
-from bentham.core.events import TrialStarted
+from bentham.core.problem.decision import Reason
+from bentham.core.problem.events import TrialStarted
 from bentham.experiments.variants import serve
 from bentham.reproduce.problems import TheoryCell, are_numbers
 from bentham.sim.simulator import Run

@@ -1,6 +1,93 @@
 """The live service: real time, an event log, and the scheduler of the core, driven by requests.
 
-Pool      everything that is known: a fold over the log
-commands  what somebody asks for -> events, or a refusal
-Engine    commits events in batches, and answers only what is committed
+This is its front door: other packages import from here and from nothing below. Inside, each room
+imports those before it only:
+
+refusals  why something is not done
+fold      the events, and the pool: everything that is known, a fold over the log
+engine    takes requests in turn, commits events in batches, answers only what is committed
+views     what is shown of the pool, and the queries that may be asked
+commands  what may be asked for: from a turn and a body to events
+jobs      what runs beside the engine: uploads, fits, what-ifs, snapshots
+service   the Service, which has all of it
 """
+
+from bentham.service import commands
+from bentham.service.bootstrap import write_admin_token
+from bentham.service.engine.clock import Clock
+from bentham.service.engine.engine import Engine
+from bentham.service.engine.feeds import Subscription, Told
+from bentham.service.engine.leases import Terms
+from bentham.service.engine.scope import Caller
+from bentham.service.engine.settings import SNAPSHOT_EVENTS, Settings
+from bentham.service.engine.tokens import NO_TOKEN, UNKNOWN, new_token
+from bentham.service.fold import events
+from bentham.service.fold.entities import Study
+from bentham.service.fold.events import PoolCreated
+from bentham.service.fold.pool import Pool
+from bentham.service.fold.recovery import recover, save_snapshot
+from bentham.service.fold.state import dataset_key
+from bentham.service.fold.table import shown_kinds
+from bentham.service.jobs.fits import FitProcess
+from bentham.service.jobs.snapshots import SnapshotProcess
+from bentham.service.jobs.whatifs import Forecaster
+from bentham.service.refusals import (
+    Conflicting,
+    Forbidden,
+    Invalid,
+    Missing,
+    Refusal,
+    TooMany,
+    Unauthenticated,
+    Unready,
+)
+from bentham.service.service import Service, Stamp, scoped_key
+from bentham.service.views import queries
+from bentham.service.views.audit import Difference, export_lines, read_lines, verify
+from bentham.service.views.entities import View
+from bentham.service.views.picture import picture
+
+__all__ = [
+    "NO_TOKEN",
+    "SNAPSHOT_EVENTS",
+    "UNKNOWN",
+    "Caller",
+    "Clock",
+    "Conflicting",
+    "Difference",
+    "Engine",
+    "FitProcess",
+    "Forbidden",
+    "Forecaster",
+    "Invalid",
+    "Missing",
+    "Pool",
+    "PoolCreated",
+    "Refusal",
+    "Service",
+    "Settings",
+    "SnapshotProcess",
+    "Stamp",
+    "Study",
+    "Subscription",
+    "Terms",
+    "Told",
+    "TooMany",
+    "Unauthenticated",
+    "Unready",
+    "View",
+    "commands",
+    "dataset_key",
+    "events",
+    "export_lines",
+    "new_token",
+    "picture",
+    "queries",
+    "read_lines",
+    "recover",
+    "save_snapshot",
+    "scoped_key",
+    "shown_kinds",
+    "verify",
+    "write_admin_token",
+]

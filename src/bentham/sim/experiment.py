@@ -18,7 +18,7 @@ from bentham.core import (
     sample_prior,
 )
 from bentham.core.learning.fit import Switches
-from bentham.core.problem import LARGEST
+from bentham.core.problem.study import LARGEST
 from bentham.errors import InvalidInput, InvalidPrior
 from bentham.sim.recording import Recording
 from bentham.sim.simulator import ORACLE, Disturbances, Run, simulate

@@ -5,11 +5,12 @@ from collections.abc import Container, Mapping
 import numpy as np
 
 from bentham.core import Arm
-from bentham.core.blocks import Block, Status
+from bentham.core.gaussian.validation import Vector
 from bentham.core.policies import HighestRate, Option, PolicyMaker
-from bentham.core.state import State
-from bentham.core.study_state import StudyState
-from bentham.core.validation import Vector
+from bentham.core.state.arms import Status
+from bentham.core.state.blocks import Block
+from bentham.core.state.state import State
+from bentham.core.state.study_state import StudyState
 from bentham.errors import InvalidInput
 
 
@@ -37,9 +38,9 @@ class Oracle(HighestRate):
         gains = np.zeros(block.prior.size)
         for study in block.studies:
             scores = self._known(state, study)
-            possible = block.status[study.columns] != Status.FAILED
+            possible = block.arms.status[study.columns] != Status.FAILED
             best = study.columns[scores == scores.max(where=possible, initial=-np.inf)]
-            if not np.any(block.status[best] == Status.RUNNING):
+            if not np.any(block.arms.status[best] == Status.RUNNING):
                 improvement = np.maximum(scores - study.incumbent, 0.0)
                 gains[study.columns] += study.weight * improvement
         return gains

@@ -26,7 +26,7 @@ from bentham.core import (
     Scheduler,
     Study,
 )
-from bentham.core.problem import LARGEST
+from bentham.core.problem.study import LARGEST
 from bentham.errors import InvalidInput
 from bentham.sim.oracle import Oracle
 

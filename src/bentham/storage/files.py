@@ -95,7 +95,7 @@ def in_parts(content: Iterable[bytes], size: int = PART) -> Iterator[bytes]:
         yield bytes(rest)
 
 
-class Session(Protocol):
+class DatabaseSession(Protocol):
     """A database that runs transactions, each safe to repeat; reconnects by itself."""
 
     def read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
@@ -111,7 +111,7 @@ class Session(Protocol):
 class DatabaseFiles:
     """Files in a database; see `open_files`."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
     def save(self, key: str, content: Iterable[bytes]) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from bentham.errors import SchemaMismatch
-from bentham.storage.postgres_server import UPGRADE_KEY, Address
+from bentham.storage.postgres_server import UPGRADE_KEY, Address, release_lock
 from bentham.storage.postgres_server import try_lock as try_advisory_lock
 from bentham.storage.schema import Place, Query
 from bentham.storage.sqlite_file import (
@@ -141,7 +141,13 @@ class PostgresPlace:
         """Whether no instance leads, and none can begin to while this is held."""
         try:
             with closing(self._connect()) as connection:
-                yield try_advisory_lock(connection)
+                held = try_advisory_lock(connection)
+                try:
+                    yield held
+                finally:
+                    if held:  # a connection that broke has lost it already
+                        with suppress(psycopg.Error):
+                            release_lock(connection)
         except psycopg.Error as error:
             raise self.translated(error) from None
 

@@ -36,6 +36,7 @@ from bentham.storage.postgres_server import (
     Reconnecting,
     end_former_sessions,
     is_alive,
+    release_lock,
     try_lock,
 )
 
@@ -209,6 +210,8 @@ class PostgresLog:
             return
         read_only = isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
         if error is None or read_only or not is_alive(self._writer):
+            with suppress(psycopg.Error):
+                release_lock(self._writer)
             with suppress(psycopg.Error):
                 self._writer.close()
             self._writer = None

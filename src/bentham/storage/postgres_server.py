@@ -135,6 +135,11 @@ def try_lock(connection: Connection) -> bool:
     return row is not None and bool(row[0])
 
 
+def release_lock(connection: Connection) -> None:
+    """Give the lead up now: a closed connection keeps its locks until the server notices."""
+    connection.execute("SELECT pg_advisory_unlock(%s::bigint)", (LEAD_KEY,))
+
+
 def end_former_sessions(connection: Connection, application: str) -> bool:
     """End sessions of this very instance that the server keeps although we lost them.
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -36,8 +37,8 @@ __all__ = [
 FILE, LOCK_FILE = "bentham.db", "lock"
 BUSY_SECONDS = 5.0
 FIRST_SOUND = (3, 51, 3)  # earlier ones can corrupt a database when its WAL is reset
+WAL = "PRAGMA journal_mode = WAL"
 PRAGMAS = (
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = OFF",
     "PRAGMA temp_store = MEMORY",
@@ -101,12 +102,31 @@ def connect(path: Path) -> "sqlite.Connection":
     """A connection that writes durably; transactions are begun by hand."""
     connection = look(path)
     try:
+        _switch_to_wal(connection)
         for pragma in PRAGMAS:
             connection.execute(pragma)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _switch_to_wal(connection: "sqlite.Connection") -> None:
+    """Wait for others that switch a new file at the same time.
+
+    SQLite does not wait here by itself, whatever its timeout: each of the two would hold the shared
+    lock that keeps the other from the exclusive one.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(WAL)
+            return
+        except sqlite.OperationalError as error:
+            name = str(getattr(error, "sqlite_errorname", None) or "")
+            if not name.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
 
 
 def translated(path: Path, error: Exception) -> Exception:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 from pathlib import Path
 
-from bentham.core.problem import SMALLEST_COST
+from bentham.core.problem.study import SMALLEST_COST
 from bentham.tables.reader import number, parsed_rows, row_error, short
 
 History = dict[str, dict[str, tuple[float, float | None]]]

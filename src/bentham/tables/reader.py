@@ -14,12 +14,13 @@ from typing import NamedTuple, TextIO
 
 import numpy as np
 
-from bentham.core.problem import LARGEST, SMALLEST_COST
-from bentham.core.validation import Matrix
+from bentham.core.gaussian.validation import Matrix
+from bentham.core.problem.study import LARGEST, SMALLEST_COST
 from bentham.errors import InvalidTable
 from bentham.tables.table import Table
 
 COLUMNS = ("study", "model", "score", "cost")
+LONGEST_FIELD = 2**17  # in characters
 Row = tuple[int, dict[str, str]]
 
 
@@ -167,6 +168,7 @@ def _decoded(path: Path, data: bytes) -> str:
 
 def parsed_rows(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
     """The rows below a header, each with its number."""
+    csv.field_size_limit(LONGEST_FIELD)  # the whole process has one: others may have set theirs
     reader = csv.reader(file, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bentham.core.validation import Vector
+from bentham.core.gaussian.validation import Vector
 from bentham.errors import InvalidInput
 from bentham.tables.table import Table
 

@@ -9,8 +9,8 @@ model's complexity, each drawn log-uniformly between 1 and 4. Numbers are rounde
 
 import numpy as np
 
-from bentham.core.kernels import correlation
-from bentham.core.validation import Matrix
+from bentham.core.gaussian.kernels import correlation
+from bentham.core.gaussian.validation import Matrix
 from bentham.tables.table import Table
 
 STUDIES = MODELS = 50

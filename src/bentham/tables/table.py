@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bentham.core import Arm, Study
-from bentham.core.validation import Matrix
+from bentham.core.gaussian.validation import Matrix
 from bentham.errors import InvalidInput
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec
-from bentham.wire.training import Setting, Training
+from bentham.training.training_plan import TrainingPlan
 
 # One-hot columns in all, as near as can be: thousands of categories must not fill the memory.
 _MOST_COLUMNS, _FEWEST_CATEGORIES, _MOST_CATEGORIES = 2000, 4, 24
@@ -21,7 +22,7 @@ BUILT_OF = {
 
 
 def build_source(
-    training: Training,
+    training: TrainingPlan,
     algorithm: AlgorithmSpec,
     configuration: Mapping[str, Setting],
     estimator: str,

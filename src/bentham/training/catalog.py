@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bentham.errors import InvalidInput
 from bentham.training.boosting import installed
-from bentham.training.commands import read_commands
-from bentham.training.spaces import AlgorithmSpec
-from bentham.wire.training import Algorithm, Description, Task
+from bentham.training.command_algorithms import read_commands
+from bentham.training.spaces import AlgorithmSpec, CandidateModel
+from bentham.training.training_plan import Task
 
 # Packages offer algorithms under this name: each entry an AlgorithmSpec, or a list of them.
 GROUP = "bentham.algorithms"
@@ -24,28 +24,13 @@ class Catalog:
 
     algorithms: dict[str, AlgorithmSpec]
     problems: tuple[str, ...] = ()
-    _drawn: dict[tuple[object, ...], dict[str, Description]] = field(
+    _drawn: dict[tuple[object, ...], dict[str, CandidateModel]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
-    def describe(self) -> list[Algorithm]:
-        """The algorithms for people."""
-        return [
-            Algorithm(
-                name=spec.name,
-                title=spec.title,
-                family=spec.family,
-                tasks=list(spec.tasks),
-                needs_data=spec.needs_data,
-                configuration=dict(spec.defaults),
-                space={name: str(space) for name, space in spec.parameters.items()},
-            )
-            for spec in self.algorithms.values()
-        ]
-
     def candidates(
         self, task: Task | None, count: int, algorithms: Sequence[str] = ()
-    ) -> dict[str, Description]:
+    ) -> dict[str, CandidateModel]:
         """Up to so many models, by name: the defaults of all algorithms, then others in turn.
 
         Without a task they are those that need no data. Fewer candidates are the first of more.
@@ -60,7 +45,7 @@ class Catalog:
 
     def _draw(
         self, task: Task | None, count: int, algorithms: Sequence[str]
-    ) -> dict[str, Description]:
+    ) -> dict[str, CandidateModel]:
         chosen = [self.algorithm(name) for name in dict.fromkeys(algorithms)]
         for spec in chosen:
             _check_suits(spec, task)
@@ -69,7 +54,7 @@ class Catalog:
         if not chosen:
             kind = f"suits {task}" if task else "does without data"
             raise InvalidInput(f"no algorithm installed here {kind}; the operator can add one")
-        found: dict[str, Description] = {}
+        found: dict[str, CandidateModel] = {}
         for model, description in _in_turn(chosen):
             if len(found) >= count:
                 break
@@ -133,7 +118,7 @@ def _add(algorithms: dict[str, AlgorithmSpec], more: Iterable[AlgorithmSpec]) ->
     algorithms.update((spec.name, spec) for spec in fresh)
 
 
-def _in_turn(specs: Iterable[AlgorithmSpec]) -> Iterator[tuple[str, Description]]:
+def _in_turn(specs: Iterable[AlgorithmSpec]) -> Iterator[tuple[str, CandidateModel]]:
     """One configuration of each algorithm, then the next of each, as long as there are some."""
     waiting = [(spec, spec.configurations()) for spec in specs]
     while waiting:

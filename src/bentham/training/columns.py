@@ -4,9 +4,9 @@ import re
 
 import pandas as pd
 
+from bentham.training.dataset import ColumnSummary, ColumnType
 from bentham.training.reading import as_categories, as_numbers
 from bentham.training.refusals import shown
-from bentham.wire.datasets import Column, ColumnType
 
 MOSTLY = 0.95  # of the values that are there: then the rest is taken for slips
 MANY_VALUES = 50
@@ -20,16 +20,16 @@ BOOLEANS = {"True", "False"}
 SPLIT_DATES = "split them into numbers (year, month, days since), then upload again"
 
 
-def odd_column(name: str, column: pd.Series, what: str) -> Column:
+def odd_column(name: str, column: pd.Series, what: str) -> ColumnSummary:
     """A column whose values are no numbers and no texts."""
     remedy = SPLIT_DATES if "dates" in what else "write them as columns of numbers or texts"
-    return Column(
+    return ColumnSummary(
         name=name, type="ignored", missing=int(column.isna().sum()), distinct=0, rarest=0,
         note=f"left out: holds {what}; {remedy}",
     )  # fmt: skip
 
 
-def describe(name: str, column: pd.Series) -> Column:
+def describe(name: str, column: pd.Series) -> ColumnSummary:
     """Count the values of a column, infer its type and say what is odd.
 
     Values are counted as the texts that would be classes, whatever the type.
@@ -56,7 +56,7 @@ def describe(name: str, column: pd.Series) -> Column:
         kind, note = "ignored", "left out: it numbers the rows; set its type to number to use it"
     else:
         kind, note = "number", _about_numbers(column, numbers, counts)
-    return Column(
+    return ColumnSummary(
         name=name, type=kind, missing=len(column) - present, distinct=len(counts),
         rarest=int(counts.min()) if present else 0, singles=int((counts == 1).sum()),
         whole=whole, numeric=numeric, note=note,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from bentham.training.refusals import Refusal, check_shape, shown
-from bentham.wire.datasets import MOST_COLUMNS
+from bentham.training.dataset import MOST_COLUMNS
+from bentham.training.refusals import FileRefused, check_shape, shown
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 LONGEST_LINE = 2**22
@@ -60,7 +60,7 @@ def layout_of(path: Path) -> Layout:
             padded = names != values
             _check_header(names)
         elif len(values) != len(names):
-            raise Refusal(_ragged(line, len(values), len(names), delimiter))
+            raise FileRefused(_ragged(line, len(values), len(names), delimiter))
         else:
             rows += 1
             if rows % 100_000 == 0:
@@ -73,10 +73,12 @@ def _check_bytes(path: Path) -> None:
     with open(path, "rb") as file:
         piece = file.read(PIECE)
         if not piece.strip(b"\xef\xbb\xbf \t\r\n"):
-            raise Refusal("the file is empty; a CSV has a line of column names, then one per row")
+            raise FileRefused(
+                "the file is empty; a CSV has a line of column names, then one per row"
+            )
         for start, what in OTHERS.items():
             if piece.startswith(start):
-                raise Refusal(f"this is not CSV but {what}; {AS_UTF8}")
+                raise FileRefused(f"this is not CSV but {what}; {AS_UTF8}")
         line, length, rest = 1, 0, b""
         while piece:
             _check_text(rest + piece, line)
@@ -84,7 +86,7 @@ def _check_bytes(path: Path) -> None:
             for number, part in enumerate(parts):
                 length = len(part) + (length if number == 0 else 0)
                 if length > LONGEST_LINE:
-                    raise Refusal(
+                    raise FileRefused(
                         f"line {line + number} is longer than {LONGEST_LINE >> 20} MiB, too long "
                         f"for a row of up to {MOST_COLUMNS:,} columns; check that each row ends "
                         "with a line break"
@@ -93,19 +95,19 @@ def _check_bytes(path: Path) -> None:
             rest = _unfinished(rest + piece)
             piece = file.read(PIECE)
         if rest:
-            raise Refusal(f"the file ends in the middle of a character; {AS_UTF8}")
+            raise FileRefused(f"the file ends in the middle of a character; {AS_UTF8}")
 
 
 def _check_text(piece: bytes, line: int) -> None:
     if b"\0" in piece:
         at = line + piece[: piece.index(b"\0")].count(b"\n")
-        raise Refusal(f"line {at} holds a NUL byte, so this is no text in UTF-8; {AS_UTF8}")
+        raise FileRefused(f"line {at} holds a NUL byte, so this is no text in UTF-8; {AS_UTF8}")
     whole = piece[: len(piece) - len(_unfinished(piece))]
     try:
         whole.decode()
     except UnicodeDecodeError as error:
         at = line + whole[: error.start].count(b"\n")
-        raise Refusal(
+        raise FileRefused(
             f"line {at} is not in UTF-8 (byte 0x{whole[error.start]:02X}); {AS_UTF8}"
         ) from None
 
@@ -124,7 +126,9 @@ def _unfinished(piece: bytes) -> bytes:
 def _delimiter(lines: list[str]) -> str:
     """The sign that splits the most lines just like the header, and the header the most."""
     if lines and lines[0].lower().startswith("sep="):
-        raise Refusal(f"the first line is {shown(lines[0].strip())}, for a spreadsheet; remove it")
+        raise FileRefused(
+            f"the first line is {shown(lines[0].strip())}, for a spreadsheet; remove it"
+        )
 
     def fit(delimiter: str) -> tuple[float, int]:
         counts = [
@@ -139,7 +143,7 @@ def _delimiter(lines: list[str]) -> str:
     csv.field_size_limit(LONGEST_LINE)
     best = max(DELIMITERS, key=fit)
     if fit(best) == (0.0, 0):
-        raise Refusal(
+        raise FileRefused(
             "there is only one column: no comma, semicolon, tab or vertical bar in the header "
             f"({shown(lines[0].strip())}); a target and something to learn it from are needed"
         )
@@ -158,7 +162,7 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             except StopIteration:
                 return
             except csv.Error as error:
-                raise Refusal(_broken(line, str(error))) from None
+                raise FileRefused(_broken(line, str(error))) from None
             if not _is_blank(values):
                 yield line, values
 
@@ -193,6 +197,6 @@ def _ragged(line: int, found: int, expected: int, delimiter: str) -> str:
 
 def _check_header(names: list[str]) -> None:
     if len(names) > MOST_COLUMNS:
-        raise Refusal(
+        raise FileRefused(
             f"there are {len(names):,} columns, {MOST_COLUMNS:,} are allowed; leave some out"
         )

@@ -17,25 +17,29 @@ from types import FrameType
 from typing import NoReturn
 
 import pandas as pd
-from pydantic import TypeAdapter, ValidationError
 
 from bentham.training.columns import describe, formulas_in, odd_column
 from bentham.training.csv_file import DELIMITERS, layout_of
+from bentham.training.dataset import (
+    LONGEST_COLUMN,
+    ColumnSummary,
+    Format,
+    Inspection,
+    is_storable,
+)
 from bentham.training.reading import as_numbers, read_table
-from bentham.training.refusals import Refusal, listed, shown
-from bentham.wire.datasets import LONGEST_COLUMN, Column, ColumnName, Format, Inspection
+from bentham.training.refusals import FileRefused, listed, shown
 
 LEAST_ROWS = 10
 MEMORY_MIB, SECONDS = 4096, 60  # unless told otherwise
 GRACE_SECONDS = 5  # from the request to end to the kill
-_NAME: TypeAdapter[str] = TypeAdapter(ColumnName)
 
 
 def inspect_file(path: Path, format: Format) -> Inspection:  # noqa: A002 - as datasets call it
     """The columns of a file and what is odd about them, or why it cannot be a dataset."""
     try:
         return _inspect(path, format)
-    except Refusal as refusal:
+    except FileRefused as refusal:
         return Inspection(refusal=str(refusal))
     except MemoryError:
         return Inspection(
@@ -66,7 +70,7 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
         odd = dict(odd_types(path))
     _check_names(names)
     if rows < LEAST_ROWS:
-        raise Refusal(
+        raise FileRefused(
             f"there {'is 1 row' if rows == 1 else f'are {rows} rows'} of data; at least "
             f"{LEAST_ROWS} are needed, since some are held out to judge models: add rows"
         )
@@ -77,7 +81,7 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
         for name in map(str, table.columns)
     ]
     if all(column.missing == rows for column in columns):
-        raise Refusal("every value is missing; check how the file was written")
+        raise FileRefused("every value is missing; check how the file was written")
     notes += _about_formulas(table, columns)
     return Inspection(delimiter=delimiter, rows=rows, columns=columns, notes=notes)
 
@@ -85,23 +89,21 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
 def _check_names(names: list[str]) -> None:
     for name in names:
         if len(name) > LONGEST_COLUMN:
-            raise Refusal(
+            raise FileRefused(
                 f"the name of a column has {len(name):,} characters ({shown(name)}), "
                 f"{LONGEST_COLUMN} are allowed; shorten it, or add a line of names if there is none"
             )
-        try:
-            _NAME.validate_python(name)
-        except ValidationError:
-            raise Refusal(
+        if not name or not is_storable(name):
+            raise FileRefused(
                 f"a column has the name {shown(name)}, which cannot be stored; rename it"
-            ) from None
+            )
     if doubled := [name for name, count in Counter(names).items() if count > 1]:
-        raise Refusal(
+        raise FileRefused(
             f"more than one column has the name {listed(doubled)}; rename them, or add a line of "
             "names if there is none"
         )
     if len(names) < 2:
-        raise Refusal(
+        raise FileRefused(
             "there is only one column; a target and something to learn it from are needed"
         )
 
@@ -114,11 +116,11 @@ def _check_same(table: pd.DataFrame, names: list[str], rows: int, format: Format
     if found != names or len(table) != rows:
         if (len(found), len(table)) == (len(names), rows):
             other = next(pair for pair in zip(names, found, strict=True) if pair[0] != pair[1])
-            raise Refusal(
+            raise FileRefused(
                 f"a column has two names, {shown(other[0])} and {shown(str(other[1]))}, depending "
                 "on how the file is read; rename it, and write the file again"
             )
-        raise Refusal(
+        raise FileRefused(
             f"the file can be read in two ways: as {rows:,} rows of {len(names)} columns and as "
             f"{len(table):,} rows of {len(found)}; check quotes, blank lines and names, and write "
             "it again"
@@ -139,7 +141,7 @@ def _about_header(names: list[str], delimiter: str) -> list[str]:
     return notes
 
 
-def _about_formulas(table: pd.DataFrame, columns: list[Column]) -> list[str]:
+def _about_formulas(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]:
     texts = [column.name for column in columns if column.type != "number" or column.note]
     found = {name: count for name in texts if (count := formulas_in(table[name]))}
     if not found:
@@ -153,7 +155,7 @@ def _about_formulas(table: pd.DataFrame, columns: list[Column]) -> list[str]:
 
 def _limit(memory_mib: int, seconds: int) -> None:
     def too_slow(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-        raise Refusal(
+        raise FileRefused(
             f"reading the table takes longer than {seconds} s; draw a sample of the rows, or leave "
             "out columns"
         )
@@ -179,7 +181,7 @@ def main() -> int:
     try:
         _limit(asked.memory, asked.seconds)
         found = inspect_file(asked.path, asked.format)
-    except Refusal as refusal:  # too slow, noticed outside
+    except FileRefused as refusal:  # too slow, noticed outside
         found = Inspection(refusal=str(refusal))
     signal.signal(signal.SIGXCPU, signal.SIG_IGN)
     print(found.model_dump_json())

@@ -1,9 +1,11 @@
 """How predictions may be judged. Whatever the metric, scores are better when larger.
 
-What is computed stands in `recipe.py`, whose functions are part of every script.
+What is computed stands in `script_runtime.py`, whose functions are part of every script.
 """
 
-from bentham.wire.training import Metric, Task
+from dataclasses import dataclass
+
+from bentham.training.training_plan import Task
 
 # Below -1 a score says no more than that a model is useless; one wild value must not bend what is
 # learned from all.
@@ -11,11 +13,21 @@ _AS_IT_IS = "as it is"
 _OF_CONSTANT = "1 - loss / loss of {}, both on the rows held out; at least -1"
 
 
-def _metric(name: str, task: Task, title: str, score: str = _AS_IT_IS) -> Metric:
-    return Metric(name=name, task=task, title=title, score=score)
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """How predictions are judged: `score` tells how the score is made of the metric."""
+
+    name: str
+    task: Task
+    title: str
+    score: str
 
 
-METRICS: dict[str, Metric] = {
+def _metric(name: str, task: Task, title: str, score: str = _AS_IT_IS) -> MetricSpec:
+    return MetricSpec(name=name, task=task, title=title, score=score)
+
+
+METRICS: dict[str, MetricSpec] = {
     metric.name: metric
     for metric in (
         _metric("accuracy", "classification", "share of rows told right"),

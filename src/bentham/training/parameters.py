@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bentham.errors import InvalidInput
-from bentham.wire.training import Setting
 
+# A value of a hyperparameter.
+Setting: TypeAlias = bool | int | float | str | None
 _DIGITS = 3  # significant ones of a sampled number: so it prints well and is the same everywhere
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bentham.training.refusals import Refusal, check_shape
-from bentham.wire.datasets import MOST_COLUMNS
+from bentham.training.dataset import MOST_COLUMNS
+from bentham.training.refusals import FileRefused, check_shape
 
 LARGEST = 2**31  # bytes of all values, uncompressed
 BINARY = (
@@ -22,25 +22,25 @@ def names_in(path: Path) -> tuple[list[str], int]:
     """The names of the columns, and the number of rows."""
     with open(path, "rb") as file:
         if file.read(4) != b"PAR1":
-            raise Refusal("this is not a Parquet file; upload CSV as CSV, or write it again")
+            raise FileRefused("this is not a Parquet file; upload CSV as CSV, or write it again")
     try:
         with pq.ParquetFile(path, memory_map=False) as parquet:
             metadata, names = parquet.metadata, list(parquet.schema_arrow.names)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise Refusal(
+        raise FileRefused(
             f"the Parquet file is damaged or cut short ({_first_line(error)}); write it again"
         ) from None
     size = sum(
         metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)
     )
     if metadata.num_columns > MOST_COLUMNS:
-        raise Refusal(
+        raise FileRefused(
             f"there are {metadata.num_columns:,} columns, {MOST_COLUMNS:,} are allowed; leave some "
             "out"
         )
     check_shape(metadata.num_rows, metadata.num_columns)
     if size > LARGEST:
-        raise Refusal(
+        raise FileRefused(
             f"its values take {size >> 20:,} MiB when unpacked, {LARGEST >> 20:,} MiB are allowed; "
             "draw a sample of the rows, or leave out columns"
         )

@@ -9,9 +9,15 @@ from difflib import get_close_matches
 from itertools import islice
 
 from bentham.errors import InvalidInput
+from bentham.training.dataset import ColumnSummary, ColumnType, DataFile
 from bentham.training.metrics import METRICS, default_metric
-from bentham.wire.datasets import Column, ColumnType, Dataset
-from bentham.wire.training import DataAsked, Split, SplitAsked, Task, Training
+from bentham.training.training_plan import (
+    PlanRequest,
+    RowSplit,
+    SplitRequest,
+    Task,
+    TrainingPlan,
+)
 
 MOST_CLASSES = 100
 FEW_VALUES = 20  # at most so many whole numbers are taken for classes
@@ -21,7 +27,7 @@ MOST_NOTES = 20
 MOST_COMPARED, LONGEST_COMPARED = 100, 60
 
 
-def plan(dataset: Dataset, asked: DataAsked, metric: str | None) -> Training:
+def plan(dataset: DataFile, asked: PlanRequest) -> TrainingPlan:
     """Settle task, columns, metric and split; refuse what cannot be trained, and say why."""
     columns = {column.name: column for column in dataset.columns}
     _check_known([asked.target], columns, "target", dataset)
@@ -47,16 +53,17 @@ def plan(dataset: Dataset, asked: DataAsked, metric: str | None) -> Training:
         )
     split, note = _split(asked.split, target, task, rows)
     notes += [note, *_about_columns(columns, types, asked)]
-    return Training(
+    return TrainingPlan(
         dataset=dataset.id, name=dataset.name, hash=dataset.hash, format=dataset.format,
         delimiter=dataset.delimiter, bytes=dataset.bytes, target=target.name, task=task,
-        metric=_metric(metric, task), classes=target.distinct if task == "classification" else 0,
+        metric=_metric(asked.metric, task),
+        classes=target.distinct if task == "classification" else 0,
         columns=used, split=split, notes=_first(filter(None, notes)),
     )  # fmt: skip
 
 
 def _check_known(
-    names: Iterable[str], columns: dict[str, Column], what: str, dataset: Dataset
+    names: Iterable[str], columns: dict[str, ColumnSummary], what: str, dataset: DataFile
 ) -> None:
     for name in names:
         if name not in columns:
@@ -73,7 +80,7 @@ def _close(name: str, columns: Iterable[str]) -> list[str]:
     return get_close_matches(name[:LONGEST_COMPARED], near, n=3, cutoff=0.5)
 
 
-def _inferred_task(target: Column, asked: DataAsked, rows: int) -> tuple[Task, str]:
+def _inferred_task(target: ColumnSummary, asked: PlanRequest, rows: int) -> tuple[Task, str]:
     task: Task
     said = asked.types.get(target.name)
     if said == "category" or (said is None and (target.type == "category" or not target.numeric)):
@@ -90,7 +97,7 @@ def _inferred_task(target: Column, asked: DataAsked, rows: int) -> tuple[Task, s
     return task, f"{task}, since {why}; say task {other} if that is meant"
 
 
-def _check_target(target: Column, task: Task, rows: int) -> None:
+def _check_target(target: ColumnSummary, task: Task, rows: int) -> None:
     name = repr(target.name)
     if rows == 0:
         raise InvalidInput(f"target: every value of {name} is missing; choose another column")
@@ -122,7 +129,7 @@ def _check_target(target: Column, task: Task, rows: int) -> None:
         )
 
 
-def _type_of(column: Column, asked: DataAsked) -> ColumnType:
+def _type_of(column: ColumnSummary, asked: PlanRequest) -> ColumnType:
     said = asked.types.get(column.name)
     if said is None:
         return column.type
@@ -151,7 +158,9 @@ def _metric(name: str | None, task: Task) -> str:
     return name
 
 
-def _split(asked: SplitAsked, target: Column, task: Task, rows: int) -> tuple[Split, str]:
+def _split(
+    asked: SplitRequest, target: ColumnSummary, task: Task, rows: int
+) -> tuple[RowSplit, str]:
     """How rows are held out. In classification every part must get rows of every class."""
     kind = asked.kind or ("folds" if rows < LARGE else "holdout")
     most = min(rows // 2, target.rarest if task == "classification" else rows)
@@ -175,10 +184,10 @@ def _split(asked: SplitAsked, target: Column, task: Task, rows: int) -> tuple[Sp
                 else _too_few(rows)
             )
     # What does not count is the same for everybody: equal splits share their trials.
-    usual = SplitAsked()
+    usual = SplitRequest()
     if kind == "folds":
-        return Split(kind=kind, folds=folds, share=usual.share, seed=asked.seed), note
-    return Split(kind=kind, folds=usual.folds, share=share, seed=asked.seed), note
+        return RowSplit(kind=kind, folds=folds, share=usual.share, seed=asked.seed), note
+    return RowSplit(kind=kind, folds=usual.folds, share=share, seed=asked.seed), note
 
 
 def _too_few(rows: int) -> str:
@@ -189,7 +198,7 @@ def _too_few(rows: int) -> str:
 
 
 def _about_columns(
-    columns: dict[str, Column], types: dict[str, ColumnType], asked: DataAsked
+    columns: dict[str, ColumnSummary], types: dict[str, ColumnType], asked: PlanRequest
 ) -> list[str]:
     """The notes of columns in use, and which ones are not."""
     notes = [

@@ -6,7 +6,7 @@ MOST_ROWS = 10_000_000
 MOST_CELLS = 50_000_000
 
 
-class Refusal(InvalidInput):
+class FileRefused(InvalidInput):
     """A file that cannot be a dataset; the text says why, and what to do."""
 
 
@@ -25,7 +25,7 @@ def listed(names: list[str], most: int = 5) -> str:
 def check_shape(rows: int, columns: int) -> None:
     """Refuse a table that is too large to be read into memory, before it is."""
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
-        raise Refusal(
+        raise FileRefused(
             f"the table has {rows:,} rows or more and {columns:,} columns; at most {MOST_ROWS:,} "
             f"rows and {MOST_CELLS:,} values can be used: draw a sample of the rows, or leave out "
             "columns"

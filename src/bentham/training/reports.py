@@ -8,10 +8,8 @@ import json
 import math
 from dataclasses import dataclass, field
 
-from bentham.wire.base import LONGEST_NAME
-from bentham.wire.devices import MOST_METRICS
-
 LONGEST_LINE = 65536
+LONGEST_NAME, MOST_METRICS = 200, 50
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,16 @@ from importlib.resources import files
 from bentham.errors import InvalidInput
 from bentham.training.building import BUILT_OF, build_source, literal
 from bentham.training.metrics import METRICS
+from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec
-from bentham.wire.training import Setting, Training
+from bentham.training.training_plan import TrainingPlan
 
 _WIDTH = 100
 _RANKED = ("roc-auc", "average-precision")
 
 
 def script(
-    training: Training,
+    training: TrainingPlan,
     model: str,
     algorithm: AlgorithmSpec,
     configuration: Mapping[str, Setting],
@@ -74,7 +75,7 @@ def script(
     return "".join(parts)
 
 
-def _check(training: Training, algorithm: AlgorithmSpec) -> None:
+def _check(training: TrainingPlan, algorithm: AlgorithmSpec) -> None:
     """Server and worker may be of different versions, so what cannot be is said, not assumed."""
     metric = METRICS.get(training.metric)
     if algorithm.command:
@@ -89,7 +90,7 @@ def _check(training: Training, algorithm: AlgorithmSpec) -> None:
         raise InvalidInput("there are no columns to learn from; take other data")
 
 
-def _reading(training: Training) -> list[str]:
+def _reading(training: TrainingPlan) -> list[str]:
     kind = "classes" if training.task == "classification" else "numbers"
     return [
         _source("read_table"),
@@ -100,7 +101,7 @@ def _reading(training: Training) -> list[str]:
     ]
 
 
-def _judging(training: Training) -> list[str]:
+def _judging(training: TrainingPlan) -> list[str]:
     stratified = training.task == "classification"
     split = (
         f"split_stratified_{training.split.kind}" if stratified else f"split_{training.split.kind}"
@@ -122,7 +123,7 @@ def _judging(training: Training) -> list[str]:
     return [_source(split, "split"), _source(judge, "judge"), *(_source(each) for each in rest)]
 
 
-def _docstring(training: Training, model: str, algorithm: AlgorithmSpec) -> str:
+def _docstring(training: TrainingPlan, model: str, algorithm: AlgorithmSpec) -> str:
     package = next(iter(algorithm.estimators.values())).split(":")[0].split(".")[0]
     metric = METRICS[training.metric]
     own = "" if package == "sklearn" else f", {package}"
@@ -144,7 +145,9 @@ Or import it: `fit(path)` gives the model trained on all rows. Needs {needs}.
 @cache
 def _trees() -> tuple[tuple[str, ast.Module], ...]:
     folder = files("bentham.training")
-    texts = [(folder / name).read_text(encoding="utf-8") for name in ("reading.py", "recipe.py")]
+    texts = [
+        (folder / name).read_text(encoding="utf-8") for name in ("reading.py", "script_runtime.py")
+    ]
     return tuple((text, ast.parse(text)) for text in texts)
 
 

@@ -16,7 +16,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING
 
 from bentham.errors import InvalidInput
-from bentham.wire.datasets import Format
+from bentham.training.dataset import Format
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,8 @@ from functools import cache
 from typing import Literal
 
 from bentham.errors import InvalidInput
-from bentham.training.parameters import Choice, Parameter, Real, Whole, canonical
-from bentham.wire.training import Description, Setting, Task
+from bentham.training.parameters import Choice, Parameter, Real, Setting, Whole, canonical
+from bentham.training.training_plan import Task
 
 __all__ = ["AlgorithmSpec", "Choice", "Parameter", "Real", "Whole"]
 
@@ -26,6 +26,20 @@ LONGEST_NAME = 60
 _ESTIMATOR = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _PATIENCE = 200  # sampled points without a new configuration before there are no more
 _ONE = 2**64
+
+
+@dataclass(frozen=True)
+class CandidateModel:
+    """A model that a study may choose: an algorithm and its configuration.
+
+    `family` and `features` (from 0 to 1) say which models are alike.
+    """
+
+    algorithm: str
+    configuration: dict[str, Setting]
+    family: str
+    features: dict[str, float]
+    tasks: list[Task]
 
 
 @dataclass(frozen=True)
@@ -93,12 +107,12 @@ class AlgorithmSpec:
                 yield point
             number += 1
 
-    def describe(self, configuration: Mapping[str, Setting]) -> Description:
+    def describe(self, configuration: Mapping[str, Setting]) -> CandidateModel:
         """What a model of this configuration is like."""
         features: dict[str, float] = {}
         for name, parameter in self.parameters.items():
             features |= parameter.encode(name, configuration[name])
-        return Description(
+        return CandidateModel(
             algorithm=self.name,
             configuration=dict(configuration),
             family=self.family,

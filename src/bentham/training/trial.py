@@ -12,8 +12,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from bentham.training.catalog import load_catalog
+from bentham.training.parameters import Setting
 from bentham.training.script import script
-from bentham.wire.training import Setting, Training
+from bentham.training.training_plan import TrainingPlan
 
 
 class Job(BaseModel):
@@ -24,7 +25,7 @@ class Job(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    training: Training
+    training: TrainingPlan
     model: str
     algorithm: str
     configuration: dict[str, Setting]
@@ -64,7 +65,7 @@ def warm_up(catalog: Path | None = None) -> None:
 
     A package that cannot be imported is left for the trial that needs it to complain about.
     """
-    modules = {"pyarrow.parquet", "sklearn.calibration", "bentham.training.recipe"}
+    modules = {"pyarrow.parquet", "sklearn.calibration", "bentham.training.script_runtime"}
     for algorithm in load_catalog(catalog).algorithms.values():
         modules |= {path.split(":")[0] for path in algorithm.estimators.values()}
     for module in sorted(modules):

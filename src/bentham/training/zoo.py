@@ -8,8 +8,9 @@ is that in which the defaults are tried when a study asks for fewer candidates t
 from collections.abc import Mapping
 from typing import Any
 
+from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec, Choice, Parameter, Real, Whole
-from bentham.wire.training import Setting, Task
+from bentham.training.training_plan import Task
 
 # A parameter's space, and its default.
 Varied = tuple[Parameter, Setting]

@@ -13,13 +13,13 @@ LARGEST, SMALLEST_COST = 1e50, 1e-50
 LONGEST_NAME, LONGEST_TEXT = 200, 2000
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """The body of a request: what it does not know, it refuses, and `true` is no number."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True, strict=True)
 
 
-class Answered(BaseModel):
+class ResponseBody(BaseModel):
     """The body of an answer; a newer server may say more than an older client knows."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -75,7 +75,7 @@ Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Count = Annotated[int, Field(ge=1, le=10**12)]
 
 
-class Problem(Answered):
+class Problem(ResponseBody):
     """What went wrong (RFC 9457, application/problem+json): the cause, and what to do."""
 
     type: str = "about:blank"

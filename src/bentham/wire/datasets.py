@@ -4,11 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from bentham.wire.base import LONGEST_TEXT, Answered
+from bentham.wire.base import LONGEST_TEXT, ResponseBody
 
 LONGEST_COLUMN = 200
 MOST_COLUMNS = 2000
-MOST_NOTES = 100
 # A number, one of a few values, or nothing to learn from.
 ColumnType = Literal["number", "category", "ignored"]
 Format = Literal["csv", "parquet"]
@@ -33,7 +32,7 @@ Tally = Annotated[int, Field(ge=0, le=10**12)]
 Note = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_storable)]
 
 
-class Column(Answered):
+class Column(ResponseBody):
     """One column: its type as inferred, and what a choice of target or type hangs on.
 
     `distinct` counts the values that are not missing, `rarest` the rows of the rarest of them,
@@ -52,7 +51,7 @@ class Column(Answered):
     note: Note = ""
 
 
-class Dataset(Answered):
+class DatasetView(ResponseBody):
     """A table of data. `tenant` is empty for one that the operator installed for everybody.
 
     `width` is how many columns there are; lists of datasets leave the columns themselves out.
@@ -70,16 +69,3 @@ class Dataset(Answered):
     columns: list[Column]
     notes: list[str]
     created: float
-
-
-class Inspection(Answered):
-    """What was found in a file before it became a dataset; `refusal` says why it cannot be one.
-
-    Within bounds, since a file may have got the better of whoever looked into it.
-    """
-
-    refusal: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
-    rows: Tally = 0
-    columns: Annotated[list[Column], Field(max_length=MOST_COLUMNS)] = []
-    notes: Annotated[list[Note], Field(max_length=MOST_NOTES)] = []

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from bentham.wire.base import Answered
+from bentham.wire.base import ResponseBody
 
 
-class Gain(Answered):
+class GainView(ResponseBody):
     """What a study expects of the arm: its EI times its weight (its own times its tenant's).
 
     `name` is the study's.
@@ -18,7 +18,7 @@ class Gain(Answered):
     weight: float
 
 
-class RunnerUp(Answered):
+class RunnerUpView(ResponseBody):
     """An arm that came after; `name` is its study's, `value` is what the policy ranked by."""
 
     tenant: str
@@ -29,7 +29,7 @@ class RunnerUp(Answered):
     value: float
 
 
-class Change(Answered):
+class ChangeView(ResponseBody):
     """A rule that changed the outcome, and what would have been run without it.
 
     A tenant is not told of those whose `instead` is somebody else's.
@@ -37,10 +37,10 @@ class Change(Answered):
 
     rule: Literal["weights", "running-trials", "device-time", "starvation-guard"]
     detail: str
-    instead: RunnerUp | None
+    instead: RunnerUpView | None
 
 
-class Decision(Answered):
+class DecisionView(ResponseBody):
     """The arm picked for a free device, and why. It has the id of its trial."""
 
     id: str
@@ -56,6 +56,6 @@ class Decision(Answered):
     cost: float
     expected_improvement: float
     rate: float
-    gains: list[Gain]
-    runners_up: list[RunnerUp]
-    changes: list[Change]
+    gains: list[GainView]
+    runners_up: list[RunnerUpView]
+    changes: list[ChangeView]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from bentham.wire.base import Answered, Asked, Name, Number, Prose, Slug, Text
+from bentham.wire.base import Name, Number, Prose, RequestBody, ResponseBody, Slug, Text
 from bentham.wire.training import Setting, Training
 
 LONGEST_WAIT = 30.0
@@ -12,7 +12,7 @@ MOST_METRICS, MOST_SCORES = 50, 200
 TrialState = Literal["running", "complete", "failed", "lost"]
 
 
-class DeviceCreate(Asked):
+class DeviceCreate(RequestBody):
     """A device joins, or joins again: then the trial that it ran, if any, is lost."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "gpu-0", "kind": "a100"}]})
@@ -21,7 +21,7 @@ class DeviceCreate(Asked):
     kind: Text = ""
 
 
-class Device(Answered):
+class DeviceView(ResponseBody):
     """A device; `trial` is what it runs, `seen` when it was heard of last."""
 
     name: str
@@ -33,7 +33,7 @@ class Device(Answered):
     busy_seconds: float
 
 
-class LeaseRequest(Asked):
+class LeaseRequest(RequestBody):
     """An idle device asks what to run; the server may take up to `wait` seconds to find it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 20.0}]})
@@ -41,7 +41,7 @@ class LeaseRequest(Asked):
     wait: Annotated[float, Field(ge=0.0, le=LONGEST_WAIT)] = 0.0
 
 
-class Lease(Answered):
+class Lease(ResponseBody):
     """A trial to run. Renew it by heartbeats; every report names the `fence`.
 
     A study over data says by `training` what to train on; `algorithm` and `configuration` are what
@@ -66,7 +66,7 @@ class Lease(Answered):
     training: Training | None = None
 
 
-class _Fenced(Asked):
+class _Fenced(RequestBody):
     fence: Annotated[int, Field(ge=0, lt=2**63)]
 
 
@@ -81,7 +81,7 @@ class Heartbeat(_Fenced):
     scores: Annotated[list[Number], Field(max_length=MOST_SCORES)] = []
 
 
-class Renewal(Answered):
+class Renewal(ResponseBody):
     """The lease holds for so many seconds from now."""
 
     trial: str
@@ -128,7 +128,7 @@ class Release(_Fenced):
     unable: bool = False
 
 
-class Trial(Answered):
+class TrialView(ResponseBody):
     """One run of an arm on a device. `cost` is what it was expected to take.
 
     `progress` and `scores` tell how far it is, and what it scored on the way; `metrics` are other

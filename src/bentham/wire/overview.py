@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from bentham.wire.base import Answered
+from bentham.wire.base import ResponseBody
 from bentham.wire.devices import TrialState
 from bentham.wire.studies import CandidateState, StudyState
 from bentham.wire.tenants import Limits
 
 
-class HistoryImported(Answered):
+class ImportSummary(ResponseBody):
     """What an import of past runs held."""
 
     studies: int
@@ -16,7 +16,7 @@ class HistoryImported(Answered):
     runs: int
 
 
-class TenantOverview(Answered):
+class TenantOverview(ResponseBody):
     """A tenant's part. `share` of all device time is for operators only; None for a tenant.
 
     `happiness` is the mean over its open studies, as in the whole.
@@ -34,28 +34,28 @@ class TenantOverview(Answered):
     happiness: float
 
 
-class Queue(Answered):
+class Queue(ResponseBody):
     """What is left to do."""
 
     open_studies: int
     untried_arms: int
 
 
-class DeviceCounts(Answered):
+class DeviceCounts(ResponseBody):
     """The devices, for operators only."""
 
     registered: int
     busy: int
 
 
-class Throughput(Answered):
+class ThroughputView(ResponseBody):
     """Trials that ended in the last ten minutes and the last hour."""
 
     last_ten_minutes: int
     last_hour: int
 
 
-class Latency(Answered):
+class Latency(ResponseBody):
     """How long the latest decisions took, in seconds; so many they are, at most 1,000."""
 
     decisions: int
@@ -63,7 +63,7 @@ class Latency(Answered):
     p99: float
 
 
-class Overview(Answered):
+class Overview(ResponseBody):
     """The pool, or a tenant's part of it.
 
     `regret_estimate` is the mean over open studies of how much their best model is believed to
@@ -80,14 +80,14 @@ class Overview(Answered):
     happiness: float
     tenants: list[TenantOverview]
     queue: Queue
-    throughput: Throughput
+    throughput: ThroughputView
     devices: DeviceCounts | None
     decisions: int
     leases_lost: int
     latency: Latency | None
 
 
-class Trend(Answered):
+class Trend(ResponseBody):
     """Mean regret over time, as columns: at each of `times`, over the `studies` that were there.
 
     A study's regret then is its best, as believed now, less its incumbent then; with four in five
@@ -106,7 +106,7 @@ class Trend(Answered):
     round_robin: list[float] | None
 
 
-class TimelineDevice(Answered):
+class TimelineDevice(ResponseBody):
     """A device of a timeline; to a tenant it is `busy` while it runs a trial of its own."""
 
     name: str
@@ -114,7 +114,7 @@ class TimelineDevice(Answered):
     busy: bool
 
 
-class TimelineTrial(Answered):
+class TimelineTrial(ResponseBody):
     """A trial of a timeline; `name` is its study's. One that runs is to end at started + cost."""
 
     id: str
@@ -131,7 +131,7 @@ class TimelineTrial(Answered):
     reason: str
 
 
-class Timeline(Answered):
+class Timeline(ResponseBody):
     """The trials that ran since a time, the newest first, and the devices that ran them.
 
     `cut` says that there are more than were asked for: the newest are here, and all that run.
@@ -144,7 +144,7 @@ class Timeline(Answered):
     cut: bool
 
 
-class HeatmapStudy(Answered):
+class HeatmapStudy(ResponseBody):
     """A row: `columns` are places in `models`, and what follows runs along them.
 
     `mean`, `sigma` and `rate` are None where nothing is believed: of studies that are not served,
@@ -163,7 +163,7 @@ class HeatmapStudy(Answered):
     rate: list[float | None]
 
 
-class Heatmap(Answered):
+class Heatmap(ResponseBody):
     """Some studies by the models that they list; `next` is what to pass as `after` for more."""
 
     models: list[str]
@@ -171,7 +171,7 @@ class Heatmap(Answered):
     next: str | None = None
 
 
-class CostCalibration(Answered):
+class CostCalibration(ResponseBody):
     """How well costs were predicted: of trials that ended with a score, real by predicted time.
 
     `median` is the ratio that half of them stay below, `within_half` and `within_double` the
@@ -187,7 +187,7 @@ class CostCalibration(Answered):
     within_double: float
 
 
-class Costs(Answered):
+class Costs(ResponseBody):
     """The cost model at work, over the latest trials: all, by kind of device, by algorithm.
 
     `learning` says how it gets better: the same over the first trials, the next ones, and so on.
@@ -200,7 +200,7 @@ class Costs(Answered):
     learning: list[CostCalibration]
 
 
-class LogRecord(Answered):
+class LogRecord(ResponseBody):
     """One line of the event log: who did what, when."""
 
     sequence: int

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from bentham.wire.base import Answered, Asked
+from bentham.wire.base import RequestBody, ResponseBody
 
 
-class SignIn(Asked):
+class SignIn(RequestBody):
     """A token, to be shown once; with `keep` the browser stays signed in for 30 days."""
 
     model_config = ConfigDict(
@@ -18,7 +18,7 @@ class SignIn(Asked):
     keep: bool = False
 
 
-class Session(Answered):
+class SessionView(ResponseBody):
     """Who is signed in, and by which session.
 
     `csrf` is what every change by cookie sends as `X-CSRF-Token`. It is told at the sign-in and
@@ -30,3 +30,4 @@ class Session(Answered):
     tenant: str | None
     csrf: str | None
     version: str
+    events: list[str] = []  # the kinds of events that a page may listen to

@@ -4,7 +4,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from bentham.wire.base import Answered, Asked, Cost, Count, Name, Number, Slug, Text, Weight
+from bentham.wire.base import (
+    Cost,
+    Count,
+    Name,
+    Number,
+    RequestBody,
+    ResponseBody,
+    Slug,
+    Text,
+    Weight,
+)
 from bentham.wire.training import DataAsked, Setting, Training
 
 MOST_MODELS = 500
@@ -13,7 +23,7 @@ StudyState = Literal["open", "paused", "closed"]
 CandidateState = Literal["untried", "running", "observed", "failed"]
 
 
-class StopRules(Asked):
+class StopRules(RequestBody):
     """When a study closes by itself; the first that is met counts. None: does not count.
 
     `trials` counts those that ran and were not lost, `cost` is device time, `deadline` a time, and
@@ -38,7 +48,7 @@ def _mapping(models: Any) -> Any:
     return models
 
 
-class StudyCreate(Asked):
+class StudyCreate(RequestBody):
     """A new study. An admin says for which tenant; a tenant's own token says it already.
 
     What to choose among is either listed one by one in `models`, which may map each to its expected
@@ -101,7 +111,7 @@ class StudyCreate(Asked):
         return self
 
 
-class Incumbent(Answered):
+class Incumbent(ResponseBody):
     """A study's best score so far, the trial that brought it and what its model stands for.
 
     A score that another study's trial brought has the id of that trial, too.
@@ -115,7 +125,7 @@ class Incumbent(Answered):
     metrics: dict[str, float] = {}
 
 
-class TrialCounts(Answered):
+class TrialCounts(ResponseBody):
     """How many trials of a study are in each state."""
 
     running: int
@@ -124,7 +134,7 @@ class TrialCounts(Answered):
     lost: int
 
 
-class Study(Answered):
+class StudyView(ResponseBody):
     """A study, and how far it is. `training` is what it is over, left out in lists of studies."""
 
     id: str
@@ -149,7 +159,7 @@ class Study(Answered):
     training: Training | None = None
 
 
-class Improvement(Answered):
+class Improvement(ResponseBody):
     """A line of a study's learning record: a trial that brought a score, and the best by then.
 
     `seconds` are since the study began, `device_seconds` what its trials had used by then.
@@ -166,7 +176,7 @@ class Improvement(Answered):
     best: float
 
 
-class Next(Answered):
+class Next(ResponseBody):
     """What would be run for a study first, and why; without a `model`, why there is none.
 
     `expected_improvement` is the study's own, unweighted; `rate` is it per unit of `cost`, and
@@ -182,7 +192,7 @@ class Next(Answered):
     reason: str
 
 
-class Candidate(Answered):
+class Candidate(ResponseBody):
     """One model of a study: what is known and believed of it.
 
     `expected_improvement` is the study's own, unweighted; `rate` is it per unit of `cost`. Both

@@ -4,19 +4,19 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from bentham.wire.base import Answered, Asked, Slug, Text, Weight
+from bentham.wire.base import RequestBody, ResponseBody, Slug, Text, Weight
 
 Role = Literal["admin", "tenant", "device"]
 
 
-class Limits(Asked):
+class Limits(RequestBody):
     """What a tenant may use at most; None is no limit."""
 
     running_trials: Annotated[int, Field(ge=0, le=10**9)] | None = None
     device_seconds_per_day: Annotated[float, Field(ge=0.0, le=1e12)] | None = None
 
 
-class TenantCreate(Asked):
+class TenantCreate(RequestBody):
     """A new tenant."""
 
     model_config = ConfigDict(
@@ -30,7 +30,7 @@ class TenantCreate(Asked):
     limits: Limits = Limits()
 
 
-class TenantChange(Asked):
+class TenantChange(RequestBody):
     """What is to change; what is left out stays."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"weight": 3.0}]})
@@ -39,7 +39,7 @@ class TenantChange(Asked):
     limits: Limits | None = None
 
 
-class Tenant(Answered):
+class TenantView(ResponseBody):
     """Who owns studies."""
 
     name: str
@@ -53,7 +53,7 @@ class Tenant(Answered):
     device_seconds_today: float
 
 
-class TokenCreate(Asked):
+class TokenCreate(RequestBody):
     """A new token; a tenant's names its tenant, the others none."""
 
     model_config = ConfigDict(
@@ -68,7 +68,7 @@ class TokenCreate(Asked):
     expires_in: Annotated[float, Field(gt=0.0, le=1e10)] | None = None
 
 
-class Token(Answered):
+class TokenView(ResponseBody):
     """A token, without its secret, which nobody keeps."""
 
     id: str
@@ -80,7 +80,7 @@ class Token(Answered):
     revoked: float | None
 
 
-class IssuedToken(Token):
+class IssuedToken(TokenView):
     """A token as it is issued: the only time that its secret is shown."""
 
     secret: str

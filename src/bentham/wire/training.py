@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from bentham.wire.base import Answered, Asked, Name
+from bentham.wire.base import Name, RequestBody, ResponseBody
 from bentham.wire.datasets import MOST_COLUMNS, ColumnName, ColumnType, Format
 
 Task = Literal["classification", "regression"]
@@ -14,7 +14,7 @@ Setting: TypeAlias = bool | int | float | str | None
 MOST_FOLDS = 20
 
 
-class SplitAsked(Asked):
+class SplitAsked(RequestBody):
     """How rows are held out to judge a model: a share once, or each fold in turn.
 
     Without a `kind` small data is judged by folds and large data by one share.
@@ -26,7 +26,7 @@ class SplitAsked(Asked):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
 
-class DataAsked(Asked):
+class DataAsked(RequestBody):
     """The data of a study: a dataset by its id or name, and the column to predict.
 
     `task` and the `types` of columns are inferred where they are not said.
@@ -39,7 +39,7 @@ class DataAsked(Asked):
     split: SplitAsked = SplitAsked()
 
 
-class Split(Answered):
+class Split(ResponseBody):
     """How rows are held out; `folds` counts where `kind` is folds, `share` where it is holdout."""
 
     kind: SplitKind
@@ -48,7 +48,7 @@ class Split(Answered):
     seed: int
 
 
-class Training(Answered):
+class Training(ResponseBody):
     """All that a score depends on, but for the model.
 
     `columns` are those to learn from, each a number or a category, in the order of the file.
@@ -71,20 +71,7 @@ class Training(Answered):
     notes: list[str] = []
 
 
-class Description(Answered):
-    """A model: an algorithm and its configuration.
-
-    `family` and `features` (from 0 to 1) say which models are alike.
-    """
-
-    algorithm: str
-    configuration: dict[str, Setting]
-    family: str
-    features: dict[str, float]
-    tasks: list[Task] = []
-
-
-class Algorithm(Answered):
+class Algorithm(ResponseBody):
     """What a study may choose from: installed by the operator, named by tenants.
 
     `needs_data` is whether its studies name a dataset. `space` tells, for people, what may vary.
@@ -99,7 +86,7 @@ class Algorithm(Answered):
     space: dict[str, str]
 
 
-class Metric(Answered):
+class Metric(ResponseBody):
     """How predictions are judged. Scores are always better when larger."""
 
     name: str

@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from bentham.wire.base import LARGEST, Answered, Asked
+from bentham.wire.base import LARGEST, RequestBody, ResponseBody
 
 MOST_DEVICES, MOST_DRAWS = 64, 256
 WhatIfState = Literal["waiting", "running", "complete", "failed", "cancelled"]
 
 
-class WhatIfCreate(Asked):
+class WhatIfCreate(RequestBody):
     """When would mean regret fall below `regret`, with so many `devices`?
 
     Without `regret`: below half of what it is believed to be now; without `devices`: with twice as
@@ -24,7 +24,7 @@ class WhatIfCreate(Asked):
     draws: Annotated[int, Field(ge=1, le=MOST_DRAWS)] = 16
 
 
-class WhatIfAnswer(Answered):
+class WhatIfAnswer(ResponseBody):
     """In how many seconds it falls below, with so many devices under one policy.
 
     `low` and `high` are the 10th and 90th percentile over the draws; None where it did not get
@@ -39,7 +39,7 @@ class WhatIfAnswer(Answered):
     reached: float
 
 
-class WhatIfCurve(Answered):
+class WhatIfCurve(ResponseBody):
     """Mean regret so many seconds from now: its median over the draws, 10th and 90th percentile."""
 
     devices: int
@@ -50,7 +50,7 @@ class WhatIfCurve(Answered):
     high: list[float]
 
 
-class WhatIf(Answered):
+class WhatIf(ResponseBody):
     """A question and what is known of its answer, which gets better while it is `running`.
 
     `now` is how many devices there are, `estimate` mean regret as it is believed to be; both may

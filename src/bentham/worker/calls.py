@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 ANSWERS = (NotAllowed, NotFound, Conflict, Refused)
 
 
-class Call(Generic[Result]):
+class ServerCall(Generic[Result]):
     """A call under way; when it is `done`, `result` returns or raises what came of it."""
 
     def __init__(self, function: Callable[[], Result]):
@@ -35,15 +35,15 @@ class Call(Generic[Result]):
         return self._result  # type: ignore[return-value]
 
 
-class Calls:
+class BackgroundCalls:
     """Starts calls; `ended` is told of the end of each."""
 
     def __init__(self, ended: Callable[[], None]):
         self._ended = ended
 
-    def start(self, function: Callable[[], Result]) -> Call[Result]:
+    def start(self, function: Callable[[], Result]) -> ServerCall[Result]:
         """Begin a call. A call that nobody waits for any more ends unheard."""
-        call = Call(function)
+        call = ServerCall(function)
 
         def run() -> None:
             call.run()

@@ -13,11 +13,11 @@ from uuid import uuid4
 
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
 from bentham.executors import Broken, Declined, Progress, Running, Scored
-from bentham.wire import Device, Lease, Renewal, Trial
-from bentham.worker.calls import ANSWERS, Call, pause_after
+from bentham.wire import DeviceView, Lease, Renewal, TrialView
+from bentham.worker.calls import ANSWERS, ServerCall, pause_after
+from bentham.worker.context import FAREWELL_SECONDS, Log, WorkerContext
 from bentham.worker.guarded import Guarded
 from bentham.worker.lifeline import Lifeline
-from bentham.worker.pool import FAREWELL_SECONDS, Log, Pool
 
 Result = TypeVar("Result")
 Steps = Generator[float, None, Result]  # yields when to be looked at again
@@ -47,9 +47,9 @@ Ended: TypeAlias = Scored | Broken | GivenBack
 class DeviceLife:
     """One device. `step` it until it says that its life is over."""
 
-    def __init__(self, name: str, kind: str, pool: Pool):
-        self.name, self._kind, self._pool = name, kind, pool
-        self._log = pool.log.bind(device=name)
+    def __init__(self, name: str, kind: str, context: WorkerContext):
+        self.name, self._kind, self._context = name, kind, context
+        self._log = context.log.bind(device=name)
         self.idle_since: float | None = None  # since when the server has had nothing to run
         self.wake = 0.0
         self._trial = ""  # the one that it was given last
@@ -115,13 +115,13 @@ class DeviceLife:
         yield from self._leave()
 
     def _serve_one(self) -> Steps[None]:
-        client, key = self._pool.client, str(uuid4())
-        sent = self._pool.clock()
-        ask = lambda: client.lease(self.name, self._pool.wait, key)  # noqa: E731
+        client, key = self._context.client, str(uuid4())
+        sent = self._context.clock()
+        ask = lambda: client.lease(self.name, self._context.wait, key)  # noqa: E731
         lease = yield from self._insist(ask, self._draining)
         if lease is None:
             self.idle_since = sent if self.idle_since is None else self.idle_since
-            rest = SHORTEST_ASK - (self._pool.clock() - sent)
+            rest = SHORTEST_ASK - (self._context.clock() - sent)
             yield from self._pause(rest, self._draining)
             return
         self.idle_since = None
@@ -142,14 +142,14 @@ class DeviceLife:
 
     def _run(self, lease: Lease, lifeline: Lifeline, log: Log) -> Steps[Ended | Declined | None]:
         """Run a trial while its lease holds; None when it is no longer ours."""
-        pool = self._pool
-        beat: Call[Renewal] | None = None
-        beat_sent = pool.clock()
+        context = self._context
+        beat: ServerCall[Renewal] | None = None
+        beat_sent = context.clock()
         running: Running | None = None
         told = progress = Progress()
         try:
             while True:
-                now = pool.clock()
+                now = context.clock()
                 if beat is not None and beat.done:
                     if not self._heard(beat, beat_sent, lifeline, log):
                         return None
@@ -157,14 +157,14 @@ class DeviceLife:
                 if running is None and lifeline.fresh(now):
                     if self._draining():
                         return GivenBack("the device leaves")
-                    running = Guarded(pool.executor, lease)
+                    running = Guarded(context.executor, lease)
                     log.info("trial started", attempt=lease.attempt)
                 # First the outcome: one that came too late is still offered, and the server judges.
                 outcome = None if running is None else running.poll()
                 if running is not None and outcome is not None:
                     yield from self._send_log(lease, running, lifeline.timeout, log)
                     return outcome
-                if pool.stop.hurried:
+                if context.stop.hurried:
                     return GivenBack("the worker stops at once")
                 if self._gone:
                     return GivenBack("what the device ran on is gone")
@@ -175,26 +175,26 @@ class DeviceLife:
                 news = _is_news(progress, told) and now >= beat_sent + NEWS_SECONDS
                 if beat is None and (now >= lifeline.due or (news and lifeline.heard)):
                     beat_sent, told = now, progress
-                    beat = pool.calls.start(self._heartbeat(lease, lifeline.timeout, progress))
+                    beat = context.calls.start(self._heartbeat(lease, lifeline.timeout, progress))
                 yield min(now + LOOK_SECONDS, lifeline.kill_at)
         finally:
             if running is not None:
                 running.kill()  # harmless when it has ended
 
-    def _heard(self, beat: Call[Renewal], sent: float, lifeline: Lifeline, log: Log) -> bool:
+    def _heard(self, beat: ServerCall[Renewal], sent: float, lifeline: Lifeline, log: Log) -> bool:
         """Take in the answer to a heartbeat; False when the trial is no longer ours."""
         try:
             lifeline.renewed(sent, beat.result())
-            self._pool.link.back()
+            self._context.link.back()
         except (Conflict, NotFound, Refused) as error:
-            self._pool.link.back()
+            self._context.link.back()
             log.warning("trial dropped", reason=str(error))
             return False
         except NotAllowed:
             raise
         except ServiceError as error:
-            self._pool.link.lost(error)
-            lifeline.missed(self._pool.clock())
+            self._context.link.lost(error)
+            lifeline.missed(self._context.clock())
         return True
 
     def _send_log(self, lease: Lease, running: Running, timeout: float, log: Log) -> Steps[None]:
@@ -202,12 +202,12 @@ class DeviceLife:
         content = running.log()
         if not content:
             return
-        client, until = self._pool.client, self._pool.clock() + 2.0 * timeout
-        sent = self._pool.calls.start(
+        client, until = self._context.client, self._context.clock() + 2.0 * timeout
+        sent = self._context.calls.start(
             lambda: client.send_log(lease.trial, lease.fence, content, timeout)
         )
-        while not sent.done and self._pool.clock() < until and not self._pool.stop.too_late():
-            yield self._pool.clock() + LOOK_SECONDS
+        while not sent.done and self._context.clock() < until and not self._context.stop.too_late():
+            yield self._context.clock() + LOOK_SECONDS
         try:
             if sent.done:
                 sent.result()
@@ -217,7 +217,7 @@ class DeviceLife:
     def _report(self, lease: Lease, ended: Ended, timeout: float, log: Log) -> Steps[None]:
         """Tell the server what came of a trial, for as long as it takes."""
         try:
-            yield from self._insist(self._told(lease, ended, timeout), self._pool.stop.too_late)
+            yield from self._insist(self._told(lease, ended, timeout), self._context.stop.too_late)
         except (Conflict, NotFound) as error:
             log.warning("trial dropped", reason=str(error))
         except Refused as error:
@@ -232,13 +232,13 @@ class DeviceLife:
             _note(log, ended)
 
     def _leave(self) -> Steps[None]:
-        until = self._pool.clock() + FAREWELL_SECONDS
+        until = self._context.clock() + FAREWELL_SECONDS
 
         def in_vain() -> bool:
-            return self._pool.clock() >= until or self._pool.stop.too_late()
+            return self._context.clock() >= until or self._context.stop.too_late()
 
         try:
-            yield from self._insist(lambda: self._pool.client.leave_device(self.name), in_vain)
+            yield from self._insist(lambda: self._context.client.leave_device(self.name), in_vain)
             self._log.info("left")
         except (NotFound, Conflict):
             self._log.info("left")
@@ -247,47 +247,47 @@ class DeviceLife:
 
     def _insist(self, call: Callable[[], Result], unless: Callable[[], bool]) -> Steps[Result]:
         """Call until there is an answer; `unless` it is not wanted any more."""
-        pool, tries = self._pool, 0
+        context, tries = self._context, 0
         while True:
             try:
-                made = pool.calls.start(call)
+                made = context.calls.start(call)
                 while not made.done:
                     if unless():
                         raise GivenUp
-                    yield pool.clock() + LOOK_SECONDS
+                    yield context.clock() + LOOK_SECONDS
                 result = made.result()
             except ANSWERS:
-                pool.link.back()
+                context.link.back()
                 raise
             except ServiceError as error:
-                pool.link.lost(error)
+                context.link.lost(error)
                 self.idle_since = None  # nobody knows what there is to run
                 tries += 1
-                yield from self._pause(pause_after(error, tries, pool.chance()), unless)
+                yield from self._pause(pause_after(error, tries, context.chance()), unless)
                 if unless():
                     raise GivenUp from None
             else:
-                pool.link.back()
+                context.link.back()
                 return result
 
     def _pause(self, seconds: float, unless: Callable[[], bool]) -> Steps[None]:
-        until = self._pool.clock() + seconds
-        while self._pool.clock() < until and not unless():
-            yield min(until, self._pool.clock() + LONGEST_SLEEP)
+        until = self._context.clock() + seconds
+        while self._context.clock() < until and not unless():
+            yield min(until, self._context.clock() + LONGEST_SLEEP)
 
     def _draining(self) -> bool:
-        return self._gone or self._pool.stop.draining
+        return self._gone or self._context.stop.draining
 
-    def _register(self) -> Device:
-        return self._pool.client.register_device(self.name, self._kind)
+    def _register(self) -> DeviceView:
+        return self._context.client.register_device(self.name, self._kind)
 
     def _heartbeat(self, lease: Lease, timeout: float, progress: Progress) -> Callable[[], Renewal]:
-        return lambda: self._pool.client.heartbeat(
+        return lambda: self._context.client.heartbeat(
             lease.trial, lease.fence, timeout, progress=progress.share, scores=progress.scores
         )
 
-    def _told(self, lease: Lease, ended: Ended, timeout: float) -> Callable[[], Trial]:
-        client, key = self._pool.client, str(uuid4())
+    def _told(self, lease: Lease, ended: Ended, timeout: float) -> Callable[[], TrialView]:
+        client, key = self._context.client, str(uuid4())
         trial, fence = lease.trial, lease.fence
         match ended:
             case Scored(score, metrics, scores):

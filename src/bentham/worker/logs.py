@@ -1,11 +1,12 @@
 """The worker's log on standard error: lines for people at a terminal, JSON for programs."""
 
+import os
 import sys
 from typing import TextIO
 
 import structlog
 
-from bentham.worker.pool import Log
+from bentham.worker.context import Log
 
 
 def make_log(stream: TextIO | None = None) -> Log:
@@ -17,7 +18,10 @@ def make_log(stream: TextIO | None = None) -> Log:
     ]
     if out.isatty():
         processors[-1] = structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False)
-        processors.append(structlog.dev.ConsoleRenderer(pad_event_to=16, pad_level=False))
+        colors = not os.environ.get("NO_COLOR")
+        processors.append(
+            structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=16, pad_level=False)
+        )
     else:
         processors.append(structlog.processors.JSONRenderer())
     return structlog.wrap_logger(

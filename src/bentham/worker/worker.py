@@ -11,9 +11,9 @@ from types import FrameType
 from bentham.client import Client
 from bentham.errors import InvalidInput, NotAllowed
 from bentham.executors import Executor
-from bentham.worker.calls import Calls
+from bentham.worker.calls import BackgroundCalls
+from bentham.worker.context import Clock, Link, Log, Stop, WorkerContext, steady_clock
 from bentham.worker.device import DeviceLife
-from bentham.worker.pool import Clock, Link, Log, Pool, Stop, steady_clock
 
 ASK_SECONDS = 20.0  # how long the server may take to find something to run
 SLOTS_SECONDS = 1.0  # between looks at which slots there are
@@ -41,7 +41,7 @@ class Worker:
         kind: str = "",
         exit_when_idle: float | None = None,
         clock: Clock = steady_clock,
-        calls: Calls | None = None,
+        calls: BackgroundCalls | None = None,
         chance: Callable[[], float] = random.random,
     ):
         # A SimpleQueue, since a signal's handler may put into it while this thread waits on it.
@@ -49,12 +49,12 @@ class Worker:
         self._clock, self._log, self._exit_when_idle = clock, log, exit_when_idle
         self.stop = Stop(clock)
         wait = ASK_SECONDS if exit_when_idle is None else min(ASK_SECONDS, exit_when_idle)
-        self._kind, self._pool = (
+        self._kind, self._context = (
             kind,
-            Pool(
+            WorkerContext(
                 client=client,
                 executor=executor,
-                calls=calls or Calls(self._stir),
+                calls=calls or BackgroundCalls(self._stir),
                 log=log,
                 clock=clock,
                 link=Link(log, clock),
@@ -78,7 +78,7 @@ class Worker:
             finally:
                 for device in self.devices:
                     device.abandon()
-                self._pool.executor.close()
+                self._context.executor.close()
 
     def step(self) -> bool:
         """Step every device once; False when all have left."""
@@ -109,14 +109,14 @@ class Worker:
         self._stir()
 
     def _device(self, name: str) -> DeviceLife:
-        return DeviceLife(name, self._kind, self._pool)
+        return DeviceLife(name, self._kind, self._context)
 
     def _follow_slots(self) -> None:
         """A device for each slot that there is, and none for one that is gone."""
         if not self._has_slots or self.stop.draining or self._clock() < self._slots_at:
             return
         self._slots_at = self._clock() + SLOTS_SECONDS
-        slots = dict.fromkeys(self._pool.executor.slots() or ())
+        slots = dict.fromkeys(self._context.executor.slots() or ())
         known = {device.name for device in self.devices}
         for device in self.devices:
             if device.name not in slots:

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bentham.core.contraction import contract
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.core.learning.data import Batch
-from bentham.core.validation import Matrix, Vector
 
 # Below this share of a variance, what is left of it is rounding: the score was known already.
 RESOLUTION = 1e-10
 
 
-class Conditioned(NamedTuple):
+class ConditionedBatch(NamedTuple):
     """Rows, innovations and deviations of a batch; zero in the padding and where nothing is new."""
 
     rows: npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ class Conditioned(NamedTuple):
     sigma: Matrix
 
 
-def condition(batch: Batch, scores: Matrix, mean: Vector, covariance: Matrix) -> Conditioned:
+def condition(batch: Batch, scores: Matrix, mean: Vector, covariance: Matrix) -> ConditionedBatch:
     """Condition each dataset of the batch on its scores, under one mean and covariance."""
     datasets, depth = batch.model.shape
     everyone = np.arange(datasets)
@@ -45,7 +45,7 @@ def condition(batch: Batch, scores: Matrix, mean: Vector, covariance: Matrix) ->
         expected = mean[model] + contract("bi,bi->b", before, innovation[:, :turn])
         innovation[:, turn] = np.where(new, (scores[:, turn] - expected) / deviation, 0.0)
         sigma[:, turn] = np.where(new, deviation, 0.0)
-    return Conditioned(rows, innovation, sigma)
+    return ConditionedBatch(rows, innovation, sigma)
 
 
 def innovations(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bentham.core.validation import Matrix, Vector
+from bentham.core.gaussian.validation import Matrix, Vector
 
 Index = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bentham.core.contraction import contract
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.core.learning.conditioning import condition
 from bentham.core.learning.data import Batch, Index
-from bentham.core.validation import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bentham.core.contraction import contract
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.validation import Matrix, Vector
+from bentham.core.gaussian.warp import Warp
 from bentham.core.learning.conditioning import regression
 from bentham.core.learning.data import Batch, Index, Observed, batches, pack
 from bentham.core.learning.em import Strengths, expect, maximise
-from bentham.core.learning.kinship import Kinship
-from bentham.core.learning.strength import choose
+from bentham.core.learning.regularization import choose
+from bentham.core.learning.similarity import Kinship
 from bentham.core.learning.target import Features, Target, fit_target
 from bentham.core.learning.warp import fit_warp
-from bentham.core.validation import Matrix, Vector
-from bentham.core.warp import Warp
 
 # Multiplications of one pass over the studies, and of all passes together.
 PASS_BUDGET, BUDGET = 5e7, 1e8

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bentham.core.learning.ahead import Begin, FitTask, Result, when_needed
+from bentham.core.gaussian.prior import BlockPrior, MatrixRows
+from bentham.core.gaussian.validation import Matrix, Vector, as_array, as_numbers, unique_names
 from bentham.core.learning.data import Observed
 from bentham.core.learning.fit import Parameters, Switches, extended
-from bentham.core.learning.kinship import Kinship
+from bentham.core.learning.fit_task import Begin, FitTask, Result, when_needed
+from bentham.core.learning.similarity import Kinship
 from bentham.core.learning.target import Features
-from bentham.core.prior import BlockPrior, MatrixRows
-from bentham.core.problem import LARGEST, ModelDescription
-from bentham.core.validation import Matrix, Vector, as_array, as_numbers, unique_names
+from bentham.core.problem.study import LARGEST, ModelDescription
 from bentham.errors import InvalidPrior
 
 # The next fit comes when there are this many times the scores of the last.

@@ -21,11 +21,11 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from scipy.special import gammaln
 
-from bentham.core.contraction import contract
-from bentham.core.kernels import correlation
+from bentham.core.gaussian.kernels import correlation
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.core.learning.conditioning import innovations
 from bentham.core.learning.data import Batch, Index
-from bentham.core.validation import Matrix, Vector
 
 # Some pairs of models, by their numbers; or, empty, all.
 Where: TypeAlias = tuple[Index, Index] | tuple[()]

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bentham.core.contraction import contract
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.warp import Warp
 from bentham.core.learning.data import Batch, Observed, pack
-from bentham.core.warp import Warp
 
 # The softness over the spread of the scores: from a warp that bends much to one that hardly does.
 SHARES = (10.0, 3.0, 1.0, 1 / 3, 1 / 10, 1 / 30)

@@ -5,11 +5,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from bentham.core.blocks import Block
-from bentham.core.decision import RANKED
-from bentham.core.state import State
-from bentham.core.study_state import StudyState
-from bentham.core.validation import Vector
+from bentham.core.gaussian.validation import Vector
+from bentham.core.problem.decision import RANKED
+from bentham.core.state.blocks import Block
+from bentham.core.state.state import State
+from bentham.core.state.study_state import StudyState
 
 
 class Option(NamedTuple):
@@ -54,7 +54,7 @@ class Policy(Protocol):
 
 def rank_within(study: StudyState, values: Vector) -> list[Option]:
     """A study's candidates by value, highest first; `values` run along `study.columns`."""
-    open_places = np.flatnonzero(study.block.candidate[study.columns])
+    open_places = np.flatnonzero(study.block.arms.candidate[study.columns])
     # Columns stand in model order and the sort is stable: ties go to the lowest model.
     order = open_places[np.argsort(-values[open_places], kind="stable")[:RANKED]]
     return [Option(float(values[place]), study, int(study.columns[place])) for place in order]

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from bentham.core.blocks import Block
+from bentham.core.gaussian.validation import Vector
 from bentham.core.policies.base import Option, rank_within
-from bentham.core.state import State
-from bentham.core.study_state import StudyState
-from bentham.core.tournament import Tournament
-from bentham.core.validation import Vector
+from bentham.core.policies.tournament import Tournament
+from bentham.core.state.blocks import Block
+from bentham.core.state.state import State
+from bentham.core.state.study_state import StudyState
 
 DELTA = 0.1
 
@@ -73,14 +73,15 @@ class GpUcb:
         self._entered[block.order] = {study.order for study in block.studies}
         for study in block.studies:
             if study.open_arms:
-                highest = float(_bounds(study, self._studies)[block.candidate[study.columns]].max())
+                candidate = block.arms.candidate[study.columns]
+                highest = float(_bounds(study, self._studies)[candidate].max())
                 potential = study.weight * (highest - study.incumbent)
                 self._tournament.update(study.order, (-potential, study.order))
 
 
 def _bounds(study: StudyState, studies: int) -> Vector:
     """B(x) of each of a study's models, where so many studies are served."""
-    outlook, columns, costs = study.block.outlook, study.columns, study.costs
+    outlook, columns, costs = study.block.belief.outlook, study.columns, study.costs
     decisions = len(columns) - study.open_arms + 1
     beta = 2.0 * math.log(math.pi**2 * studies * len(columns) * decisions**2 / (6.0 * DELTA))
     width = np.sqrt(beta * costs.max() / costs) * outlook.sigma[columns]

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from bentham.core.blocks import Block
-from bentham.core.decision import RANKED
+from bentham.core.gaussian.validation import Matrix, Vector
+from bentham.core.gaussian.warp import Array
 from bentham.core.policies.base import Option, rank_within
-from bentham.core.state import State
-from bentham.core.study_state import StudyState
-from bentham.core.together import TOGETHER, grouped, look_together
-from bentham.core.tournament import Tournament
-from bentham.core.validation import Matrix, Vector
-from bentham.core.warp import Array
+from bentham.core.policies.batch import TOGETHER, grouped, look_together
+from bentham.core.policies.tournament import Tournament
+from bentham.core.problem.decision import RANKED
+from bentham.core.state.blocks import Block
+from bentham.core.state.state import State
+from bentham.core.state.study_state import StudyState
 
 # (minus the rate, the lowest study that lists the arm, the model's rank, the arm's column):
 # smaller is better, so that ties go to the lowest study, then the lowest model.
@@ -111,7 +111,7 @@ class HighestRate:
         """The same if every study weighed one; computed so, not divided: ties must stay ties."""
         totals = np.zeros(block.prior.size)
         for study in block.studies:
-            gains = block.outlook.improvement(study.incumbent, study.columns)
+            gains = block.belief.outlook.improvement(study.incumbent, study.columns)
             totals[study.columns] += gains
         return totals
 
@@ -127,7 +127,7 @@ class HighestRate:
     def rank_study(self, state: State, study: StudyState) -> list[Option]:
         """A study's arms of highest rate."""
         block = study.block
-        rates = self.gains(state, block) / _powers(block.cost, state.cost_exponent)
+        rates = self.gains(state, block) / _powers(block.costs.expected, state.cost_exponent)
         return rank_within(study, rates[study.columns])
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:
@@ -190,8 +190,8 @@ def _powers(costs: Array, exponent: float) -> Array:
 
 def _best_few(blocks: Sequence[Block], gains: Matrix, exponent: float) -> list[list[Entry]]:
     """The entries of blocks of one layout."""
-    costs = _powers(np.array([block.cost for block in blocks]), exponent)
-    candidate = np.array([block.candidate for block in blocks])
+    costs = _powers(np.array([block.costs.expected for block in blocks]), exponent)
+    candidate = np.array([block.arms.candidate for block in blocks])
     losses = np.where(candidate, -gains / costs, np.inf)
     # What is no number promises nothing, but is tried in the end: no arm may get lost by it.
     losses[np.isnan(losses)] = -0.0
@@ -199,7 +199,7 @@ def _best_few(blocks: Sequence[Block], gains: Matrix, exponent: float) -> list[l
         chosen = losses.argsort(axis=1, kind="stable")[:, :RANKED]
     else:
         ranks = [block.prior.model_rank for block in blocks]
-        keys = zip(ranks, (block.first_study for block in blocks), losses, strict=True)
+        keys = zip(ranks, (block.arms.first_study for block in blocks), losses, strict=True)
         chosen = np.array([np.lexsort(key)[:RANKED] for key in keys])
     least = np.take_along_axis(losses, chosen, axis=1).tolist()
     return [
@@ -217,7 +217,7 @@ def _is_plain(block: Block) -> bool:
 
 
 def _entries(block: Block, losses: list[float], columns: list[int]) -> list[Entry]:
-    study, rank = block.first_study, block.prior.model_rank
+    study, rank = block.arms.first_study, block.prior.model_rank
     return [
         (loss, int(study[column]), int(rank[column]), column)
         for loss, column in zip(losses, columns, strict=True)

@@ -5,11 +5,11 @@ from collections.abc import Container
 
 import numpy as np
 
-from bentham.core.blocks import Block
+from bentham.core.gaussian.validation import Vector
 from bentham.core.policies.base import Option, rank_within
-from bentham.core.state import State
-from bentham.core.study_state import StudyState
-from bentham.core.validation import Vector
+from bentham.core.state.blocks import Block
+from bentham.core.state.state import State
+from bentham.core.state.study_state import StudyState
 
 
 class RoundRobin:
@@ -22,7 +22,7 @@ class RoundRobin:
 
     def values(self, study: StudyState) -> Vector:
         """What a study's models are ranked by: its EI."""
-        return study.block.study_gains(study)
+        return study.block.gains.of_study(study)
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
         """The next study after the one served last, its models by value."""
@@ -68,7 +68,7 @@ class RandomStudy:
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
         """The study's models by EI."""
-        return rank_within(study, study.block.study_gains(study))
+        return rank_within(study, study.block.gains.of_study(study))
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
         """Weights play no part."""

@@ -16,12 +16,12 @@ import functools
 import numpy as np
 from scipy.special import ndtri
 
-from bentham.core.blocks import Block
-from bentham.core.contraction import contract
-from bentham.core.outlook import gaussian_improvement
+from bentham.core.gaussian.predictive import gaussian_improvement
+from bentham.core.gaussian.sums import contract
+from bentham.core.gaussian.validation import Integers, Matrix, Vector
 from bentham.core.policies.highest_rate import HighestRate
-from bentham.core.state import State
-from bentham.core.validation import Integers, Matrix, Vector
+from bentham.core.state.blocks import Block
+from bentham.core.state.state import State
 
 # Draws of the running scores, at least so many in all and so many for each factor of the outlook.
 DRAWS, DRAWS_EACH = 16, 4
@@ -34,12 +34,12 @@ class Joint(HighestRate):
 
     def gains(self, state: State, block: Block) -> Vector:  # noqa: ARG002
         """Eq. (4), less what the running trials will bring anyway."""
-        running = block.running()
-        return marginal_gains(block, np.array(running)) if running else block.totals()
+        running = block.arms.running()
+        return marginal_gains(block, np.array(running)) if running else block.gains.totals()
 
     def unweighted_gains(self, state: State, block: Block) -> Vector:
         """The same if every study weighed one."""
-        running = block.running()
+        running = block.arms.running()
         if not running:
             return super().unweighted_gains(state, block)
         return marginal_gains(block, np.array(running), weighted=False)
@@ -47,8 +47,8 @@ class Joint(HighestRate):
 
 def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Vector:
     """What each arm adds to the running ones, summed over the studies that list it."""
-    outlook = block.outlook
-    rows = block.posterior.ahead(running)
+    outlook = block.belief.outlook
+    rows = block.belief.posterior.ahead(running)
     count = len(outlook.factors)
     each = max(DRAWS_EACH, DRAWS // count)
     factor = np.repeat(outlook.factors, each)[:, np.newaxis]
@@ -56,7 +56,7 @@ def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Ve
     mean = outlook.mean + outlook.scale * factor * contract(
         "dr,rm->dm", draws(count * each, len(rows)), rows
     )
-    left = np.maximum(block.posterior.variance - contract("rm,rm->m", rows, rows), 0.0)
+    left = np.maximum(block.belief.posterior.variance - contract("rm,rm->m", rows, rows), 0.0)
     left[running] = 0.0
     sigma = outlook.scale * factor * np.sqrt(left)
     scores = outlook.warp.inverse(mean[:, running])

@@ -1,9 +1,9 @@
 """MM-GP-EI (Alg. 1): the arm of highest expected improvement per unit of cost, over all studies."""
 
-from bentham.core.blocks import Block
+from bentham.core.gaussian.validation import Vector
 from bentham.core.policies.highest_rate import HighestRate
-from bentham.core.state import State
-from bentham.core.validation import Vector
+from bentham.core.state.blocks import Block
+from bentham.core.state.state import State
 
 
 class Mdmt(HighestRate):
@@ -13,4 +13,4 @@ class Mdmt(HighestRate):
 
     def gains(self, state: State, block: Block) -> Vector:  # noqa: ARG002
         """Eq. (4)."""
-        return block.totals()
+        return block.gains.totals()

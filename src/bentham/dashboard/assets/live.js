@@ -1,10 +1,5 @@
 // What happens, as it happens. One stream for the whole page; pages listen while they are shown.
 
-const KINDS = [
-  "study-created", "study-paused", "study-resumed", "study-closed", "device-registered",
-  "device-left", "trial-leased", "trial-completed", "trial-failed", "trial-lost",
-  "trial-released", "tenant-created", "tenant-changed", "dataset-added", "dataset-dropped",
-];
 const HIDDEN_MILLISECONDS = 30_000;
 const RETRY_MILLISECONDS = 2_000;
 const REMEMBERED = 500; // events that a page may still ask for which is just being opened
@@ -18,13 +13,15 @@ class Live extends EventTarget {
   #again = null;
   #opened = false; // whether pages read already: then a stream that opens may have missed something
   #recent = [];
+  #kinds = []; // of events; the server says which there are
   told = 0; // events so far
   state = "off"; // off, connecting, live, lost
   since = null; // when the connection was lost
 
   // Resolves once it is open, or is not to be waited for: what is read after that misses nothing, or
   // is read again when it opens late.
-  start() {
+  start(kinds) {
+    this.#kinds = kinds;
     document.addEventListener("visibilitychange", this.#visible);
     this.#open();
     return new Promise((resolve) => {
@@ -76,7 +73,7 @@ class Live extends EventTarget {
       }
     };
     source.addEventListener("reset", () => this.#tell(null));
-    for (const kind of KINDS) {
+    for (const kind of this.#kinds) {
       // Trials have a kind, too, their device's: the event's comes before it.
       source.addEventListener(kind, (event) => this.#tell({ ...JSON.parse(event.data), kind }));
     }

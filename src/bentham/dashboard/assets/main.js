@@ -56,7 +56,7 @@ async function enter(found) {
     themeButton(),
     h("button.plain", { type: "button", onclick: signOut }, "Sign out"),
   );
-  await live.start();
+  await live.start(session.events);
   await route();
 }
 

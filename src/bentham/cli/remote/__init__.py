@@ -1,0 +1,1 @@
+"""Commands that talk to a running server over HTTP; each module is imported on first use."""

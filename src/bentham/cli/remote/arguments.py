@@ -1,0 +1,67 @@
+"""Parsing of arguments of the remote commands: durations, times, study names, confirmation."""
+
+import re
+import sys
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import typer
+
+from bentham.cli.remote.formatting import UNITS
+from bentham.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import StudyView
+
+STUDY_ID = re.compile(r"s_[0-9a-z]{16}")
+
+
+def seconds_of(option: str, text: str) -> float:
+    """A duration in seconds, from text such as 90, 30m, 2h, 30d."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw]?)", text.strip(), re.ASCII)
+    if match is None:
+        raise InvalidInput(
+            f"{option} is {text!r}; give a number and a unit (s, m, h, d or w), for example 30d"
+        )
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+def time_of(option: str, text: str) -> float:
+    """A time such as 2026-11-16T18:00 (local unless it has a time zone), or +2h from now."""
+    if text.startswith("+"):
+        return time.time() + seconds_of(option, text[1:])
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"{option} is {text!r}; give a time such as 2026-11-16T18:00, or +2h from now"
+        ) from None
+
+
+def find_study(client: "Client", text: str) -> "StudyView":
+    """A study by its id or, if unique, by its name."""
+    if STUDY_ID.fullmatch(text):
+        try:
+            return client.study(text)
+        except NotFound:
+            pass  # the text may be another study's name
+    named = [study for study in client.studies() if study.name == text]
+    if not named:
+        raise NotFound(
+            f"there is no study {text!r}; bentham study list shows the existing ones", 404
+        )
+    if len(named) > 1:
+        some = ", ".join(study.id for study in named[:4])
+        raise InvalidInput(f"{len(named)} studies are named {text!r}; use the id instead: {some}")
+    return named[0]
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask for confirmation before an action that cannot be undone."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput("this cannot be undone; add --yes to confirm")
+    typer.confirm(question, abort=True, err=True)

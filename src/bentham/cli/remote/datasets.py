@@ -1,0 +1,265 @@
+"""`bentham dataset ...`: upload, list, show, download and delete datasets."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.files import check_new, write_verified
+from bentham.cli.remote.arguments import confirm
+from bentham.cli.remote.formatting import (
+    age,
+    cell,
+    fields,
+    file_name,
+    grid,
+    plain,
+    print_json,
+    show,
+    size,
+    whole,
+)
+from bentham.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import DatasetView
+
+dataset_app = typer.Typer(help="Datasets: tables to train on.", no_args_is_help=True)
+MOST_COLUMNS = 100
+SOURCES = ("sklearn:", "openml:")
+Which = Annotated[
+    str, typer.Argument(metavar="ID", help="Id or name of the dataset.", show_default=False)
+]
+
+
+@dataset_app.command("add")
+def add(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A CSV or Parquet file, or a dataset that scikit-learn provides or downloads: "
+            "sklearn:digits, openml:credit-g.",
+            show_default=False,
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the dataset. [dim]\\[default: the file's name][/]",
+            show_default=False,
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Tenant that owns it (with an admin token; a tenant's own token implies it). "
+            "Without a tenant, all tenants can use it.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Upload a dataset and show its columns.
+
+    For example:
+
+    [bold]bentham dataset add churn.csv[/]
+    """
+    with connect(server, token_file) as client:
+        made, _ = upload(client, source, name, tenant)
+    if as_json:
+        print_json(made)
+    else:
+        _show(made)
+
+
+@dataset_app.command("list")
+def list_datasets(
+    as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
+) -> None:
+    """List your datasets and the shared ones.
+
+    For example:
+
+    [bold]bentham dataset list[/]
+    """
+    with connect(server, token_file) as client:
+        datasets = list(client.datasets())
+    if as_json:
+        print_json(datasets)
+        return
+    table = grid(["id", "~name", "~whose", ">rows", ">columns", ">size", ">added"])
+    for one in datasets:
+        table.add_row(
+            one.id,
+            whole(one.name),
+            cell(one.tenant or "everybody's"),
+            f"{one.rows:,}",
+            f"{one.width:,}",
+            size(one.bytes),
+            age(one.created),
+        )
+    show(table if datasets else "No datasets; add one: bentham dataset add FILE")
+
+
+@dataset_app.command("show")
+def show_dataset(
+    dataset: Which,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show the columns of a dataset, with notes.
+
+    For example:
+
+    [bold]bentham dataset show churn.csv[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_dataset(client, dataset)
+    if as_json:
+        print_json(found)
+    else:
+        _show(found)
+
+
+@dataset_app.command("download")
+def download(
+    dataset: Which,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File to write. [dim]\\[default: the dataset's name, in this directory][/]",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Download a dataset exactly as it was uploaded.
+
+    For example:
+
+    [bold]bentham dataset download sklearn:iris --out iris.csv[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_dataset(client, dataset)
+        path = out or Path(file_name(found.name))
+        check_new(path, force)
+        with waiting(f"Downloading {found.name}"):
+            write_verified(path, client.dataset_content(found.id), found.hash)
+    show(cell(f"Wrote {path}, {size(found.bytes)}"))
+
+
+@dataset_app.command("drop")
+def drop(
+    dataset: Which,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Delete a dataset permanently; studies on it must be closed.
+
+    For example:
+
+    [bold]bentham dataset drop churn.csv --yes[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_dataset(client, dataset)
+        confirm(f"Delete dataset {found.name!r} ({found.id})? Its content is lost.", yes)
+        client.drop_dataset(found.id)
+    if as_json:
+        print_json(found)
+    else:
+        show(cell(f"Deleted dataset {found.name} ({found.id})."))
+
+
+def upload(
+    client: "Client", source: str, name: str | None = None, tenant: str | None = None
+) -> tuple["DatasetView", str | None]:
+    """Upload a file or a dataset of scikit-learn; returns it and its usual target column."""
+    path = Path(source)
+    if source.startswith(SOURCES):
+        # Imported here, since it imports scikit-learn.
+        from bentham.training.sources import fetch
+
+        with waiting(f"Fetching {source}"):
+            fetched = fetch(source)
+        with waiting(f"Uploading {source}"):
+            made = client.add_dataset(name or source, fetched.content, fetched.format, tenant)
+        return made, fetched.target
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a directory; name a file in it")
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file; check its name")
+    if not name and not path.name.isprintable():
+        raise InvalidInput(f"{path.name!r} cannot be the name of a dataset; choose one with --name")
+    with waiting(f"Uploading {path.name}"):
+        made = client.add_dataset(name or path.name, path, tenant=tenant)
+    return made, None
+
+
+def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "DatasetView":
+    """A dataset by its id or name; your own before shared ones."""
+    found = [
+        one
+        for one in client.datasets()
+        if text in (one.id, one.name) and (tenant is None or one.tenant in ("", tenant))
+    ]
+    if not found:
+        raise NotFound(
+            f"there is no dataset {text!r}; bentham dataset list shows the existing ones, and "
+            "bentham dataset add FILE adds one",
+            404,
+        )
+    own = [one for one in found if one.tenant]
+    if len(own) > 1:
+        some = ", ".join(one.id for one in own[:4])
+        raise InvalidInput(f"{len(own)} datasets are named {text!r}; use the id instead: {some}")
+    return client.dataset((own or found)[0].id)  # with all fields, which lists leave out
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Show a spinner on a terminal during a slow operation."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(escape(plain(text))):
+        yield
+
+
+def _show(one: "DatasetView") -> None:
+    rows = [
+        ("dataset", f"{one.name} ({one.id})"),
+        ("whose", one.tenant or "everybody's"),
+        ("size", f"{one.rows:,} rows x {len(one.columns):,} columns, {one.bytes:,} bytes"),
+        ("sha256", one.hash),
+        *(("note", note) for note in one.notes),
+    ]
+    table = grid(["~column", "type", ">missing", ">values", "~note"])
+    for column in one.columns[:MOST_COLUMNS]:
+        table.add_row(
+            cell(column.name),
+            column.type,
+            f"{column.missing:,}" if column.missing else "-",
+            f"{column.distinct:,}",
+            whole(column.note),
+        )
+    show(fields(rows), table)
+    if len(one.columns) > MOST_COLUMNS:
+        show(f"... and {len(one.columns) - MOST_COLUMNS:,} more; --json gives all")

@@ -1,0 +1,242 @@
+"""`bentham device ...` and `bentham trial ...`: devices, and the trials they run."""
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table as Grid
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote.arguments import find_study
+from bentham.cli.remote.formatting import (
+    age,
+    cell,
+    fields,
+    grid,
+    moment,
+    number,
+    plain_log,
+    print_json,
+    show,
+    span,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bentham.wire import DeviceView, TrialView
+
+device_app = typer.Typer(help="Devices, which run trials.", no_args_is_help=True)
+trial_app = typer.Typer(
+    help="Trials: one run of a model each, with state and score.", no_args_is_help=True
+)
+MOST_SHOWN = 100
+
+DeviceName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the device.", show_default=False)
+]
+TrialId = Annotated[str, typer.Argument(metavar="ID", help="Id of the trial.", show_default=False)]
+
+
+@device_app.command("list")
+def list_devices(
+    as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
+) -> None:
+    """List all devices.
+
+    For example:
+
+    [bold]bentham device list[/]
+    """
+    with connect(server, token_file) as client:
+        devices = client.devices()
+    if as_json:
+        print_json(devices)
+        return
+    table = grid(["~device", "~kind", "state", "trial", ">busy", ">seen"])
+    for one in devices:
+        table.add_row(
+            cell(one.name),
+            cell(one.kind),
+            one.state,
+            one.trial or "-",
+            span(one.busy_seconds),
+            age(one.seen),
+        )
+    show(table if devices else "No devices; start some: bentham worker --devices N")
+
+
+@device_app.command("show")
+def show_device(
+    name: DeviceName,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show one device.
+
+    For example:
+
+    [bold]bentham device show gpu-0[/]
+    """
+    with connect(server, token_file) as client:
+        found = client.device(name)
+    _print_device(found, as_json)
+
+
+@device_app.command("leave")
+def leave(
+    name: DeviceName,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Remove a device that is gone; the trial it ran, if any, is lost and runs elsewhere.
+
+    A running worker removes its devices itself. For example:
+
+    [bold]bentham device leave gpu-0[/]
+    """
+    with connect(server, token_file) as client:
+        left = client.leave_device(name)
+    if as_json:
+        print_json(left)
+    else:
+        lost = f" Trial {left.trial} is lost." if left.trial else ""
+        show(cell(f"Removed device {left.name}.{lost}"))
+
+
+@trial_app.command("list")
+def list_trials(
+    study: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Only trials of this study, by id or name.", show_default=False
+        ),
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATE",
+            help="Only trials in this state: running, complete, failed or lost.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """List trials, newest first.
+
+    For example:
+
+    [bold]bentham trial list --study wine --state running[/]
+    """
+    with connect(server, token_file) as client:
+        which = None if study is None else find_study(client, study).id
+        trials = client.trials(which, state)
+        if as_json:
+            print_json(trials)
+            return
+        some = list(islice(trials, MOST_SHOWN + 1))
+    show(trial_grid(some[:MOST_SHOWN]) if some else "No matching trials.")
+    if len(some) > MOST_SHOWN:
+        show("... and older ones; --json gives all, --study and --state filter")
+
+
+@trial_app.command("show")
+def show_trial(
+    trial: TrialId,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show one trial.
+
+    For example:
+
+    [bold]bentham trial show t_0123456789abcdef[/]
+    """
+    with connect(server, token_file) as client:
+        found = client.trial(trial)
+    if as_json:
+        print_json(found)
+        return
+    took = None if found.ended is None else found.ended - found.started
+    show(
+        fields(
+            [
+                ("trial", f"{found.id}, attempt {found.attempt}"),
+                ("state", f"{found.state}{f': {found.reason}' if found.reason else ''}"),
+                ("score", number(found.score)),
+                *_progress(found),
+                ("model", found.model),
+                ("dataset", found.dataset or "-"),
+                ("study", f"{found.study} of {found.tenant}"),
+                ("device", f"{found.device}{f' ({found.kind})' if found.kind else ''}"),
+                ("started", f"{moment(found.started)} ({age(found.started)})"),
+                ("took", f"{span(took)}, expected {span(found.cost)}"),
+                ("why", f"bentham explain {found.id}"),
+            ]
+        )
+    )
+
+
+def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> Grid:
+    """A table with one row per trial."""
+    table = grid(["id", "~model", "~dataset", "~device", ">outcome", ">started"], title)
+    for one in trials:
+        table.add_row(
+            one.id,
+            whole(one.model),
+            cell(one.dataset or one.study),
+            cell(one.device),
+            one.state if one.score is None else number(one.score),
+            age(one.started),
+        )
+    return table
+
+
+def _print_device(one: "DeviceView", as_json: bool) -> None:
+    if as_json:
+        print_json(one)
+        return
+    show(
+        fields(
+            [
+                ("device", f"{one.name}{f' ({one.kind})' if one.kind else ''}"),
+                ("state", f"{one.state}{f', runs {one.trial}' if one.trial else ''}"),
+                ("registered", f"{moment(one.registered)} ({age(one.registered)})"),
+                ("last seen", f"{moment(one.seen)} ({age(one.seen)})"),
+                ("busy in total", span(one.busy_seconds)),
+            ]
+        )
+    )
+
+
+def _progress(trial: "TrialView") -> list[tuple[str, str]]:
+    """Progress, intermediate scores and other metrics of a trial."""
+    rows = []
+    if trial.progress is not None:
+        rows.append(("progress", f"{trial.progress:.0%}"))
+    if trial.scores:
+        rows.append(("intermediate", ", ".join(number(score) for score in trial.scores)))
+    if trial.metrics:
+        told = (f"{name} {number(value)}" for name, value in trial.metrics.items())
+        rows.append(("metrics", ", ".join(told)))
+    return rows
+
+
+@trial_app.command("log")
+def trial_log(
+    trial: TrialId, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
+) -> None:
+    """Print the output of a trial.
+
+    For example:
+
+    [bold]bentham trial log t_0123456789abcdef[/]
+    """
+    with connect(server, token_file) as client:
+        print(plain_log(client.trial_log(trial)), end="")

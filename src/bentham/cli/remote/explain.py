@@ -1,0 +1,154 @@
+"""`bentham explain`: why a trial was chosen."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote.formatting import (
+    cell,
+    fields,
+    grid,
+    moment,
+    number,
+    plain,
+    print_json,
+    show,
+    span,
+)
+from bentham.errors import ServiceError
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import DecisionView, RunnerUpView
+
+REASONS = {
+    "policy": "Of all models that could be run, this one had the highest expected improvement "
+    "per unit of expected cost.",
+    "warm-start": "Its study was new: every study runs a few models first, whatever their EI "
+    "rate, so that something is known about it.",
+    "starvation-guard": "Its study had waited too long while others were served, so it was "
+    "next, although another model had a higher EI rate.",
+}
+RULES = {
+    "weights": "weights",
+    "running-trials": "limit on running trials",
+    "device-time": "limit on device time",
+    "starvation-guard": "starvation guard",
+}
+Naming = Callable[[str], str]
+
+
+def explain(
+    decision: Annotated[
+        str,
+        typer.Argument(
+            metavar="DECISION",
+            help="Id of the decision, which is the id of its trial.",
+            show_default=False,
+        ),
+    ],
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Explain why a trial was chosen: which studies gain how much, its cost, and the runners-up.
+
+    [bold]bentham trial list[/] shows the ids. For example:
+
+    [bold]bentham explain t_0123456789abcdef[/]
+    """
+    with connect(server, token_file) as client:
+        made = client.decision(decision)
+        if as_json:
+            print_json(made)
+        else:
+            show(*page(made, _names(client)))
+
+
+def page(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
+    """The decision as text and tables; `name_of` maps a study's id to its name."""
+    about = f" on {made.dataset}" if made.dataset else ""
+    parts: list[RenderableType] = [
+        Text(plain(f"Run {made.model}{about}"), style="bold"),
+        fields(
+            [
+                ("for", f"{name_of(made.study)}, a study of {made.tenant}"),
+                ("on", f"device {made.device}, at {moment(made.time)}"),
+                ("decision", made.id),
+            ]
+        ),
+        Text(f"\n{REASONS[made.reason]}\n"),
+        fields(
+            [
+                (
+                    "expected improvement",
+                    f"{number(made.expected_improvement)}, weighted, over all studies that list it",
+                ),
+                ("expected cost", f"{span(made.cost)} of device time"),
+                ("EI rate", f"{number(made.rate)} a second"),
+            ]
+        ),
+    ]
+    if made.gains:
+        table = grid(
+            ["~study", "~tenant", ">improvement", ">weight", ">counts"], "\nGain per study"
+        )
+        for gain in made.gains:
+            table.add_row(
+                cell(name_of(gain.study)),
+                cell(gain.tenant),
+                number(gain.expected_improvement / gain.weight if gain.weight else None),
+                number(gain.weight),
+                number(gain.expected_improvement),
+            )
+        parts.append(table)
+    if made.runners_up:
+        table = grid(["~model", "~dataset", "~study", "~tenant", ">value"], "\nRunners-up")
+        if made.value is not None:
+            chosen = ("(this one)", made.dataset or "-", name_of(made.study), made.tenant)
+            table.add_row(*map(cell, chosen), number(made.value), style="dim")
+        for one in made.runners_up:
+            words = (one.model, one.dataset or "-", name_of(one.study), one.tenant)
+            table.add_row(*map(cell, words), number(one.value))
+        parts.append(table)
+    parts += _changes(made, name_of)
+    return parts
+
+
+def _changes(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
+    if not made.changes:
+        return [Text("\nNo rule that you may see changed the outcome.")]
+    parts: list[RenderableType] = [Text("\nRules that changed the outcome", style="bold")]
+    for change in made.changes:
+        instead = (
+            "the model it displaced belongs to another tenant"
+            if change.instead is None
+            else f"otherwise: {_arm(change.instead, name_of)}"
+        )
+        text = f"The {RULES[change.rule]}: {change.detail}; {instead}."
+        parts.append(Padding(Text(plain(text)), (0, 0, 0, 2)))
+    return parts
+
+
+def _arm(one: "RunnerUpView", name_of: Naming) -> str:
+    about = f" on {one.dataset}" if one.dataset else ""
+    return f"{one.model}{about} for {name_of(one.study)} of {one.tenant}"
+
+
+def _names(client: "Client") -> Naming:
+    known: dict[str, str] = {}
+
+    def name_of(study: str) -> str:
+        if study not in known:
+            try:
+                known[study] = client.study(study).name
+            except ServiceError:  # the id is enough if the name cannot be read
+                known[study] = study
+        return known[study]
+
+    return name_of

@@ -1,0 +1,102 @@
+"""`bentham study export` and `bentham study record`: the results of a study."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.files import check_new
+from bentham.cli.remote.arguments import find_study
+from bentham.cli.remote.formatting import (
+    cell,
+    file_name,
+    grid,
+    number,
+    print_json,
+    show,
+    span,
+    whole,
+)
+
+MOST_SHOWN = 200
+Which = Annotated[
+    str, typer.Argument(metavar="ID", help="Id or name of the study.", show_default=False)
+]
+
+
+def export(
+    study: Which,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File to write; - for standard output. [dim]\\[default: the study's name with "
+            ".py][/]",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Export this model of the study. [dim]\\[default: the best so far][/]",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Write a script that trains a study's best model and reproduces its score.
+
+    The script is plain scikit-learn and does not need Bentham. For example:
+
+    [bold]bentham study export churn --out churn.py && python churn.py churn.csv[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_study(client, study)
+        text = client.script(found.id, model)
+    if out == Path("-"):
+        print(text, end="")
+        return
+    path = out or Path(f"{file_name(found.name)}.py")
+    check_new(path, force)
+    path.write_text(text, "utf-8")
+    data = found.data or "DATA"
+    show(cell(f"Wrote {path}; train it: python {path} {data if Path(data).is_file() else 'FILE'}"))
+    if not Path(data).is_file():
+        show(cell(f"FILE is the dataset: bentham dataset download {data} --out FILE"))
+
+
+def record(
+    study: Which,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show a study's scores in order of arrival, with the best so far.
+
+    For example:
+
+    [bold]bentham study record churn[/]
+    """
+    with connect(server, token_file) as client:
+        lines = client.record(find_study(client, study).id)
+    if as_json:
+        print_json(lines)
+        return
+    table = grid([">after", ">used", "~model", ">score", ">best", ">took", ">predicted"])
+    for one in lines[-MOST_SHOWN:]:
+        table.add_row(
+            span(one.seconds),
+            span(one.device_seconds),
+            whole(one.model),
+            number(one.score),
+            number(one.best),
+            span(one.duration),
+            span(one.cost),
+        )
+    show(table if lines else "No trial of the study has a score yet.")
+    if len(lines) > MOST_SHOWN:
+        show(f"The last {MOST_SHOWN} of {len(lines):,}; --json gives all")

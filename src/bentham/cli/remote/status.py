@@ -1,0 +1,124 @@
+"""`bentham status`: an overview of the pool, once or live."""
+
+import sys
+import time
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote.devices import trial_grid
+from bentham.cli.remote.formatting import (
+    cell,
+    fields,
+    grid,
+    moment,
+    number,
+    plain,
+    print_json,
+    show,
+    span,
+)
+from bentham.errors import Unavailable
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import Overview
+
+MOST_TENANTS, MOST_TRIALS = 20, 10
+
+
+def status(
+    once: Annotated[bool, typer.Option("--once", help="Print once and exit.")] = False,
+    every: Annotated[
+        float, typer.Option(min=0.2, max=3600.0, metavar="S", help="Seconds between updates.")
+    ] = 2.0,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show regret, tenants, devices and running trials; on a terminal, live until Ctrl-C.
+
+    For example:
+
+    [bold]bentham status --once[/]
+    """
+    with connect(server, token_file) as client:
+        if as_json:
+            print_json(client.overview())
+        elif once or not sys.stdout.isatty():
+            show(look(client))
+        else:
+            watch(client, every)
+
+
+def watch(client: "Client", every: float) -> None:
+    """Update until interrupted; wait for a server that is unreachable."""
+    seen: RenderableType = look(client)
+    with Live(seen, console=Console(highlight=False), auto_refresh=False) as live:
+        try:
+            while True:
+                live.update(seen, refresh=True)
+                time.sleep(every)
+                try:
+                    last = seen = look(client)
+                except Unavailable as error:
+                    seen = Group(Text(plain(str(error)), style="bold red"), last)
+                live.update(seen, refresh=True)
+        except KeyboardInterrupt:
+            pass
+
+
+def look(client: "Client") -> Group:
+    """The current state of the pool."""
+    overview = client.overview()
+    running = list(islice(client.trials(state="running"), MOST_TRIALS + 1))
+    parts: list[RenderableType] = [_summary(client.server, overview), _tenants(overview)]
+    if running:
+        parts.append(trial_grid(running[:MOST_TRIALS], "Running trials"))
+    if len(running) > MOST_TRIALS:
+        parts.append(Text("... and more: bentham trial list --state running"))
+    return Group(*parts)
+
+
+def _summary(server: str, overview: "Overview") -> RenderableType:
+    queue, ended = overview.queue, overview.throughput
+    rows = [("server", f"{server}, {moment(overview.time)}")]
+    if overview.devices is not None:
+        rows.append(("devices", f"{overview.devices.busy} of {overview.devices.registered} busy"))
+    rows += [
+        ("waiting", f"{queue.open_studies:,} open studies, {queue.untried_arms:,} untried arms"),
+        (
+            "trials ended",
+            f"{ended.last_ten_minutes:,} in the last ten minutes, {ended.last_hour:,} in the last "
+            "hour",
+        ),
+        ("in total", f"{overview.decisions:,} decisions, {overview.leases_lost:,} leases lost"),
+        (
+            "regret",
+            f"{number(overview.regret_estimate)} (estimated mean over open studies)",
+        ),
+    ]
+    return fields(rows)
+
+
+def _tenants(overview: "Overview") -> RenderableType:
+    table = grid(["~tenant", ">weight", ">open", ">running", ">device time", ">share", ">regret"])
+    for one in overview.tenants[:MOST_TENANTS]:
+        table.add_row(
+            cell(one.tenant),
+            number(one.weight),
+            f"{one.open_studies:,}",
+            f"{one.running_trials:,}",
+            span(one.device_seconds),
+            "-" if one.share is None else f"{one.share:.0%}",
+            number(one.regret_estimate),
+        )
+    left = len(overview.tenants) - MOST_TENANTS
+    if left > 0:
+        return Group(table, Text(f"... and {left:,} more: bentham tenant list"))
+    return table

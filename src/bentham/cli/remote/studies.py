@@ -1,0 +1,155 @@
+"""`bentham study ...`: create, list, show, pause, resume and close studies."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote.arguments import confirm, find_study
+from bentham.cli.remote.formatting import cell, grid, number, print_json, show, whole
+from bentham.cli.remote.results import export, record
+from bentham.cli.remote.study_create import create
+from bentham.cli.remote.study_page import study_page
+
+study_app = typer.Typer(
+    help="Studies: a dataset, a metric and candidate models.", no_args_is_help=True
+)
+MOST_SHOWN = 200
+
+Which = Annotated[
+    str, typer.Argument(metavar="ID", help="Id or name of the study.", show_default=False)
+]
+
+
+study_app.command("create")(create)
+study_app.command("export")(export)
+study_app.command("record")(record)
+
+
+@study_app.command("list")
+def list_studies(
+    state: Annotated[
+        str | None,
+        typer.Option(metavar="STATE", help="Only studies in this state: open, paused or closed."),
+    ] = None,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """List studies with their best score so far.
+
+    For example:
+
+    [bold]bentham study list --state open[/]
+    """
+    with connect(server, token_file) as client:
+        studies = list(client.studies(state))
+    if as_json:
+        print_json(studies)
+        return
+    table = grid(["id", "~name", "~tenant", "state", ">tried", ">best", "~model"])
+    for one in studies[:MOST_SHOWN]:
+        best = one.incumbent
+        table.add_row(
+            one.id,
+            cell(one.name),
+            cell(one.tenant),
+            one.state,
+            f"{one.models - one.untried}/{one.models}",
+            "-" if best is None else number(best.score),
+            whole("-" if best is None else best.model),
+        )
+    show(table if studies else "No studies; create one: bentham study create NAME --data FILE")
+    if len(studies) > MOST_SHOWN:
+        show(f"... and {len(studies) - MOST_SHOWN:,} more; --json gives all")
+
+
+@study_app.command("show")
+def show_study(
+    study: Which,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Show a study and its models, best first.
+
+    For example:
+
+    [bold]bentham study show wine[/]
+    """
+    with connect(server, token_file) as client:
+        found = client.study(find_study(client, study).id)  # with all fields, which lists leave out
+        candidates = client.candidates(found.id)
+    if as_json:
+        listed = ", ".join(candidate.model_dump_json() for candidate in candidates)
+        print(f'{found.model_dump_json()[:-1]}, "candidates": [{listed}]}}')
+    else:
+        show(*study_page(found, candidates))
+
+
+@study_app.command("pause")
+def pause(
+    study: Which,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Pause a study: start no new trials; running ones continue.
+
+    For example:
+
+    [bold]bentham study pause wine[/]
+    """
+    _move("pause", study, as_json, server, token_file)
+
+
+@study_app.command("resume")
+def resume(
+    study: Which,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Resume a paused study.
+
+    For example:
+
+    [bold]bentham study resume wine[/]
+    """
+    _move("resume", study, as_json, server, token_file)
+
+
+@study_app.command("close")
+def close(
+    study: Which,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Close a study permanently; it cannot be opened again.
+
+    For example:
+
+    [bold]bentham study close wine --yes[/]
+    """
+    _move("close", study, as_json, server, token_file, yes)
+
+
+def _move(
+    verb: str, study: str, as_json: bool, server: str, token_file: Path | None, yes: bool = True
+) -> None:
+    with connect(server, token_file) as client:
+        found = find_study(client, study)
+        confirm(f"Close study {found.name!r} ({found.id})? It cannot be opened again.", yes)
+        moves = {
+            "pause": client.pause_study,
+            "resume": client.resume_study,
+            "close": client.close_study,
+        }
+        moved = moves[verb](found.id)
+    if as_json:
+        print_json(moved)
+    else:
+        show(cell(f"Study {moved.name} ({moved.id}) is {moved.state}."))

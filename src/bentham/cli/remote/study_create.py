@@ -1,0 +1,324 @@
+"""`bentham study create`: a new study, on data or on your own models."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote.arguments import time_of
+from bentham.cli.remote.datasets import SOURCES, find_dataset, upload
+from bentham.cli.remote.formatting import print_json, show
+from bentham.cli.remote.study_page import study_page
+from bentham.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import DataAsked, StopRules
+
+STOP = "Stop conditions"
+DATA = "Training on data"
+COLUMN_TYPES = ("number", "category", "ignored")
+
+
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the study.")],
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Candidate models separated by commas, each with its expected device time in "
+            "seconds if known: svm=30,forest=120,boosting. With --data: algorithms to draw "
+            "candidates from (see bentham algorithms). [dim]\\[default with --data: all "
+            "algorithms][/]",
+        ),
+    ] = None,
+    models_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="CSV file of candidate models: columns model and, if known, cost (seconds).",
+        ),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A CSV or Parquet file to upload, the name of an existing dataset (see bentham "
+            "dataset list), or sklearn:NAME, openml:NAME.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column to predict.", rich_help_panel=DATA),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TASK",
+            help="classification or regression. [dim]\\[default: inferred from the target][/]",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    column_type: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="COLUMN=TYPE",
+            help="Override the type of a column: number, category or ignored; repeat the "
+            "option for several.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=500,
+            metavar="N",
+            help="Number of candidate models; the defaults of all algorithms come first. "
+            "[dim]\\[default: 40][/]",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="How models are evaluated: folds (cross-validation) or holdout. [dim]\\[default: "
+            "folds for fewer than 2,000 rows, else holdout][/]",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    folds: Annotated[
+        int, typer.Option(min=2, max=20, metavar="N", help="Number of folds.", rich_help_panel=DATA)
+    ] = 5,
+    share: Annotated[
+        float,
+        typer.Option(
+            min=0.05, max=0.5, metavar="X", help="Fraction of rows held out.", rich_help_panel=DATA
+        ),
+    ] = 0.25,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=2**32 - 1,
+            metavar="N",
+            help="Random seed for split and models.",
+            rich_help_panel=DATA,
+        ),
+    ] = 0,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Name of what the models are trained on; a tenant's studies with the same dataset "
+            "share their trials.",
+        ),
+    ] = "",
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Metric; larger scores are better. With --data: see bentham metrics. "
+            "[dim]\\[default: by task; without --data, score][/]",
+            show_default=False,
+        ),
+    ] = None,
+    weight: Annotated[
+        float, typer.Option(metavar="W", help="Weight of the study's gains against others.")
+    ] = 1.0,
+    floor: Annotated[
+        float, typer.Option(metavar="SCORE", help="Baseline score before the first result.")
+    ] = 0.0,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of rows of the dataset.")
+    ] = None,
+    columns: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of columns of the dataset.")
+    ] = None,
+    max_trials: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Stop after this many trials.", rich_help_panel=STOP),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Stop after this much device time, in seconds.", rich_help_panel=STOP
+        ),
+    ] = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Stop at this time: 2026-11-16T18:00, or +2h from now.",
+            rich_help_panel=STOP,
+        ),
+    ] = None,
+    min_gain: Annotated[
+        float | None,
+        typer.Option(
+            metavar="G",
+            help="Stop when no model is expected to improve the best score by more than this.",
+            rich_help_panel=STOP,
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Tenant that owns the study (with an admin token; a tenant's own token "
+            "implies it).",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Create a study: on data to train on, or on models that your own workers know.
+
+    For example:
+
+    [bold]bentham study create churn --data churn.csv --target left --metric roc-auc[/]
+
+    [bold]bentham study create wine --models svm=30,forest=120,boosting --max-trials 20[/]
+    """
+    drawn = data is not None or candidates is not None
+    if not drawn and (models is None) == (models_file is None):
+        raise InvalidInput(
+            "nothing to train; give data with --data FILE --target COLUMN, or your own models "
+            "with --models or --models-file, for example svm=30,forest"
+        )
+    if drawn and models_file is not None:
+        raise InvalidInput(
+            "--models-file lists your own models; with --data, use --models or neither"
+        )
+    listed: dict[str, float | None] = {}
+    if not drawn:
+        listed = read_models(models) if models else read_models_file(models_file or Path())
+    algorithms = [part.strip() for part in (models or "").split(",") if part.strip()]
+    stop = _stop_rules(max_trials, max_cost, deadline, min_gain)
+    types = _read_types(column_type or [])
+    with connect(server, token_file) as client:
+        over = None
+        if data is not None:
+            how = {"kind": split, "folds": folds, "share": share, "seed": seed}
+            over = _data(client, data, target, task, types, how, tenant)
+        made = client.create_study(
+            name,
+            listed,
+            data=over,
+            algorithms=algorithms if drawn else (),
+            candidates=candidates,
+            dataset=dataset,
+            metric=metric,
+            weight=weight,
+            floor=floor,
+            rows=rows,
+            columns=columns,
+            stop=stop,
+            tenant=tenant,
+        )
+    if as_json:
+        print_json(made)
+    else:
+        show(*study_page(made, None))
+
+
+def _data(
+    client: "Client",
+    source: str,
+    target: str | None,
+    task: str | None,
+    types: dict[str, str],
+    split: dict[str, Any],
+    tenant: str | None,
+) -> "DataAsked":
+    """The data of a study; a file is uploaded first."""
+    from bentham.client.connection import asked
+    from bentham.wire import DataAsked, SplitAsked
+
+    is_file = source.startswith(SOURCES) or Path(source).is_file()
+    known = None
+    if is_file:
+        found, known = upload(client, source, tenant=tenant)
+    else:
+        found = find_dataset(client, source, tenant=tenant)
+    target = target or known
+    if target is None:
+        names = ", ".join(repr(column.name) for column in found.columns[:20])
+        raise InvalidInput(f"name the column to predict with --target; the columns are {names}")
+    how = asked(SplitAsked, **{name: value for name, value in split.items() if value is not None})
+    said: dict[str, Any] = {} if task is None else {"task": task}
+    return asked(DataAsked, dataset=found.id, target=target, types=types, split=how, **said)
+
+
+def _read_types(texts: list[str]) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for text in texts:
+        column, given, name = text.rpartition("=")
+        if not given or name not in COLUMN_TYPES:
+            raise InvalidInput(
+                f"--type is {text!r}; write COLUMN=TYPE with a type of {', '.join(COLUMN_TYPES)}"
+            )
+        types[column] = name
+    return types
+
+
+def read_models(text: str) -> dict[str, float | None]:
+    """Models and their costs from text such as svm=30,forest=120,boosting."""
+    models: dict[str, float | None] = {}
+    for item in text.split(","):
+        name, has_cost, cost = item.rpartition("=")
+        _add(models, "--models", name.strip() if has_cost else item.strip(), cost, bool(has_cost))
+    return models
+
+
+def read_models_file(path: Path) -> dict[str, float | None]:
+    """Models and their costs from a CSV file."""
+    models: dict[str, float | None] = {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            if "model" not in (reader.fieldnames or ()):
+                raise InvalidInput(f"{path}, row 1: the column 'model' is missing; add it")
+            for row in reader:
+                cost = (row.get("cost") or "").strip()
+                where = f"{path}, row {reader.line_num}"
+                _add(models, where, (row["model"] or "").strip(), cost, bool(cost))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{path} is not a CSV file in UTF-8 ({error})") from None
+    if not models:
+        raise InvalidInput(f"{path} lists no models; write one per row")
+    return models
+
+
+def _add(models: dict[str, float | None], where: str, name: str, cost: str, has_cost: bool) -> None:
+    if not name:
+        raise InvalidInput(f"{where}: a model has no name; write models as in svm=30,forest")
+    if name in models:
+        raise InvalidInput(f"{where}: the model {name!r} is listed twice; remove one")
+    try:
+        models[name] = float(cost) if has_cost else None
+    except ValueError:
+        raise InvalidInput(
+            f"{where}: the cost of {name!r} is {cost!r}; give seconds, or leave it out"
+        ) from None
+
+
+def _stop_rules(
+    trials: int | None, cost: float | None, deadline: str | None, gain: float | None
+) -> "StopRules":
+    from bentham.client.connection import asked
+    from bentham.wire import StopRules
+
+    given = {
+        "trials": trials,
+        "cost": cost,
+        "deadline": None if deadline is None else time_of("--deadline", deadline),
+        "expected_gain": gain,
+    }
+    return asked(StopRules, **{name: value for name, value in given.items() if value is not None})

@@ -1,0 +1,124 @@
+"""A study and its candidates, as text."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+
+from bentham.cli.remote.formatting import age, fields, grid, moment, number, span, whole
+
+if TYPE_CHECKING:
+    from bentham.wire import Candidate, StudyView
+
+MOST_CANDIDATES = 100
+ORDER = {"observed": 0, "running": 1, "untried": 2, "failed": 3}
+
+
+def study_page(
+    study: "StudyView", candidates: "Sequence[Candidate] | None"
+) -> list[RenderableType]:
+    """A study's fields; with candidates, its results and what may run next."""
+    best, trials = study.incumbent, study.trials
+    rows = [
+        ("study", f"{study.name} ({study.id})"),
+        ("tenant", study.tenant),
+        ("state", f"{study.state}{f': {study.reason}' if study.reason else ''}"),
+        ("dataset", f"{study.data or study.dataset or '-'}{_size(study)}"),
+        *_training(study),
+        ("best so far", "-" if best is None else f"{number(best.score)} by {best.model}"),
+        *_configuration(study),
+        (
+            "metric",
+            f"{study.metric}, baseline {number(study.floor)}, weight {number(study.weight)}",
+        ),
+        ("models", f"{study.models}, {study.untried} untried"),
+        (
+            "trials",
+            f"{trials.running} running, {trials.complete} complete, {trials.failed} failed, "
+            f"{trials.lost} lost",
+        ),
+        ("device time", span(study.device_seconds)),
+        ("created", f"{moment(study.created)} ({age(study.created)})"),
+        ("stops", _stops(study)),
+    ]
+    page: list[RenderableType] = [fields(rows)]
+    if candidates is None:
+        return page
+    table = grid(["~model", "state", ">score", ">believed", ">cost", ">EI rate"])
+    for one in sorted(candidates, key=_rank)[:MOST_CANDIDATES]:
+        believed = "-" if one.mean is None else number(one.mean)
+        if one.sigma and one.mean is not None:
+            believed = f"{number(one.mean)} ±{one.sigma:.2g}"
+        table.add_row(
+            whole(one.model),
+            one.state,
+            number(one.score),
+            believed if one.score is None else "",
+            span(one.cost),
+            number(one.rate),
+        )
+    page.append(table)
+    if len(candidates) > MOST_CANDIDATES:
+        page.append(f"... and {len(candidates) - MOST_CANDIDATES:,} more; --json gives all")
+    return page
+
+
+def _rank(one: "Candidate") -> tuple[int, float, float]:
+    score = -inf if one.score is None else one.score
+    return ORDER[one.state], -score, -(one.rate or 0.0)
+
+
+def _training(study: "StudyView") -> list[tuple[str, str]]:
+    """The data of a study, and what was inferred about it."""
+    over = study.training
+    if over is None:
+        return []
+    kinds = [
+        f"{count:,} {kind}{'s' if count > 1 else ''}".replace("categorys", "categories")
+        for kind in ("number", "category")
+        if (count := sum(each == kind for each in over.columns.values()))
+    ]
+    split = over.split
+    judged = (
+        f"{split.folds} folds"
+        if split.kind == "folds"
+        else f"{split.share:.0%} of the rows held out"
+    )
+    return [
+        ("predicts", f"{over.target}: {over.task} from {' and '.join(kinds)}"),
+        ("evaluation", f"{judged}, seed {split.seed}"),
+        *(("note", note) for note in over.notes),
+    ]
+
+
+def _configuration(study: "StudyView") -> list[tuple[str, str]]:
+    """The algorithm and hyperparameters of the best model."""
+    best = study.incumbent
+    if best is None or not best.algorithm:
+        return []
+    settings = ", ".join(f"{name}={value}" for name, value in best.configuration.items())
+    figures = ", ".join(f"{name} {number(value)}" for name, value in best.metrics.items())
+    rows = [("", f"{best.algorithm}({settings})")]
+    return [*rows, ("", figures)] if figures else rows
+
+
+def _size(study: "StudyView") -> str:
+    known = [
+        f"{count:,} {what}"
+        for count, what in ((study.rows, "rows"), (study.columns, "columns"))
+        if count is not None
+    ]
+    return f", {' x '.join(known)}" if known else ""
+
+
+def _stops(study: "StudyView") -> str:
+    stop = study.stop
+    rules = [
+        stop.trials is not None and f"after {stop.trials} trials",
+        stop.cost is not None and f"after {span(stop.cost)} of device time",
+        stop.deadline is not None and f"at {moment(stop.deadline)}",
+        stop.expected_gain is not None
+        and f"when no model is expected to gain {number(stop.expected_gain)}",
+    ]
+    return ", or ".join([*(rule for rule in rules if rule), "when every model has been tried"])

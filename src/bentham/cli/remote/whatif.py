@@ -1,0 +1,167 @@
+"""`bentham whatif`: when mean regret would reach a level with more or fewer devices."""
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+from rich.text import Text
+
+from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.progress import progress_bar
+from bentham.cli.remote.formatting import grid, number, plain, print_json, show, span
+from bentham.errors import InvalidInput, ServiceError
+
+if TYPE_CHECKING:
+    from bentham.client import Client
+    from bentham.wire import WhatIf, WhatIfAnswer
+
+STEPS = 1000  # of the progress bar
+# Seconds between polls: short at first, since small pools are fast.
+SECONDS_BETWEEN = (*(0.25,) * 12, 1.0)
+OURS, TURNS = "bentham", "round-robin"
+
+
+def whatif(
+    devices: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            metavar="K",
+            help="Number of devices to simulate. [dim]\\[default: twice the current number][/]",
+            show_default=False,
+        ),
+    ] = None,
+    regret: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Mean regret to reach. [dim]\\[default: half of the current estimate][/]",
+            show_default=False,
+        ),
+    ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=256,
+            metavar="N",
+            help="Number of simulated samples; more give more precise bands and take longer.",
+        ),
+    ] = 16,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Estimate when mean regret would fall below a level with other numbers of devices.
+
+    Simulates from the current posterior, under Bentham's policy and under round robin. Needs an
+    admin token. For example:
+
+    [bold]bentham whatif --devices 8 --regret 0.02[/]
+    """
+    if regret is not None and not regret > 0.0:
+        raise InvalidInput(f"--regret is {regret:g}; give a number above zero")
+    with connect(server, token_file) as client:
+        answer = _followed(client, client.ask_what_if(regret, devices, draws))
+        if answer.state != "complete":
+            how = "was cancelled" if answer.state == "cancelled" else "failed"
+            raise ServiceError(f"the simulation {how}: {answer.reason}")
+        if as_json:
+            print_json(answer)
+        else:
+            show(*page(answer))
+
+
+def _followed(client: "Client", asked: "WhatIf") -> "WhatIf":
+    """Wait for the answer; an interrupt cancels the job."""
+    found, looks = asked, 0
+    with progress_bar(STEPS) as bar:
+        try:
+            while found.state in ("waiting", "running"):
+                bar.describe("simulating" if found.state == "running" else "waiting in the queue")
+                bar.advance_to(int(STEPS * found.progress))
+                time.sleep(SECONDS_BETWEEN[min(looks, len(SECONDS_BETWEEN) - 1)])
+                looks += 1
+                found = client.what_if(asked.id)
+        except KeyboardInterrupt:
+            client.cancel_what_if(asked.id)
+            raise
+    return found
+
+
+def page(found: "WhatIf") -> list[RenderableType]:
+    """The answer in one sentence, then per number of devices, then notes."""
+    parts: list[RenderableType] = [Text(sentence(found), style="bold")]
+    if found.answers and not _is_there(found):
+        parts += [Text(""), _table(found)]
+        parts.append(
+            Text(
+                f"Estimated mean regret over {found.studies:,} open studies is "
+                f"{number(found.estimate)} now. Times are medians over {found.simulated} samples "
+                "from the posterior, bands run from the 10th to the 90th percentile; - and ? "
+                "mean longer than was simulated."
+            )
+        )
+    notes = found.notes if found.studies else found.notes[1:]  # the first note repeats the sentence
+    parts += [Text(plain(f"Note: {note}")) for note in notes]
+    return parts
+
+
+def _is_there(found: "WhatIf") -> bool:
+    """Whether the level is already reached in all samples."""
+    return all(answer.high == 0.0 for answer in found.answers)
+
+
+def sentence(found: "WhatIf") -> str:
+    """The answer in one sentence."""
+    known = {(answer.devices, answer.policy): answer for answer in found.answers}
+    ours, now = known.get((found.devices, OURS)), known.get((found.now, OURS))
+    turns = known.get((found.devices, TURNS))
+    if not found.studies:
+        return "Nothing to simulate: no study is being served."
+    if ours is None:
+        return "Nothing could be simulated within the time limit."
+    if _is_there(found):
+        believed, level = number(found.estimate), number(found.regret)
+        less = " Choose a lower level with --regret." if found.estimate else ""
+        return f"Estimated mean regret is {believed} now, which is already at most {level}.{less}"
+    text = "With 1 device" if found.devices == 1 else f"With {found.devices} devices"
+    if found.now != found.devices:
+        text += f" instead of {found.now}"
+    text += f", mean regret is expected to fall below {number(found.regret)} {_time(ours)}"
+    if now is not None and now is not ours:
+        text += f" instead of {_time(now)}"
+    if turns is not None:
+        text += f"; under round robin with {found.devices}: {_time(turns)}"
+    return f"{text}."
+
+
+def _time(answer: "WhatIfAnswer") -> str:
+    if answer.median is None:
+        return f"in longer than was simulated ({answer.reached:.0%} of the samples reached it)"
+    return f"in {span(answer.median)} ({_band(answer)})"
+
+
+def _band(answer: "WhatIfAnswer") -> str:
+    low, high = span(answer.low), "?" if answer.high is None else span(answer.high)
+    unit = " " + high.partition(" ")[2]  # once, to leave room for the other columns
+    return f"{low.removesuffix(unit)} to {high}"
+
+
+def _table(found: "WhatIf") -> RenderableType:
+    table = grid([">devices", ">Bentham", "10 to 90 %", ">round robin", "10 to 90 %"])
+    known = {(answer.devices, answer.policy): answer for answer in found.answers}
+    marks = {found.devices: "asked ", found.now: "now "}
+    for devices in sorted({answer.devices for answer in found.answers}):
+        cells = [f"{marks.get(devices, '')}{devices}"]
+        for policy in (OURS, TURNS):
+            answer = known.get((devices, policy))
+            if answer is None:
+                cells += ["-", "-"]
+            else:
+                cells.append(span(answer.median))
+                cells.append("-" if answer.low is None else _band(answer))
+        table.add_row(*cells)
+    return table

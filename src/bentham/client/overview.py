@@ -1,0 +1,37 @@
+"""What a pool looks like, or a tenant's part of it: now, over time, and study by study."""
+
+from collections.abc import Sequence
+
+from bentham.client.calls import Calls
+from bentham.client.connection import part
+from bentham.wire import Heatmap, Next, Overview, Timeline, Trend
+
+
+class OverviewCalls(Calls):
+    """The overview and what goes with it."""
+
+    def overview(self) -> Overview:
+        """The pool, or a tenant's part of it, at a glance."""
+        return self._get("/v1/overview", Overview)
+
+    def trend(self, seconds: float | None = None, points: int = 300) -> Trend:
+        """Mean regret over the last seconds, or over all time."""
+        given = {"seconds": seconds, "points": points}
+        return self._connection.ask("GET", "/v1/trend", Trend, parameters=given)
+
+    def timeline(self, seconds: float = 3600.0, limit: int = 2000) -> Timeline:
+        """Which device ran what in the last seconds."""
+        given = {"seconds": seconds, "limit": limit}
+        return self._connection.ask("GET", "/v1/timeline", Timeline, parameters=given)
+
+    def heatmap(
+        self, studies: Sequence[str] | None = None, after: str | None = None, limit: int = 50
+    ) -> Heatmap:
+        """Studies by models: up to 50 studies by their ids, or the newest after one."""
+        named = None if studies is None else ",".join(studies)
+        given = {"studies": named, "after": after, "limit": limit}
+        return self._connection.ask("GET", "/v1/heatmap", Heatmap, parameters=given)
+
+    def next_model(self, study_id: str) -> Next:
+        """What would be run for a study first, and why."""
+        return self._get(f"/v1/studies/{part('study', study_id)}/next", Next)

@@ -1,0 +1,1 @@
+"""Costs: what trials are expected to take, learned from those that ended."""

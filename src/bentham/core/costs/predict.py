@@ -1,0 +1,124 @@
+"""The costs to be expected on datasets, from what was believed of them at some moment.
+
+A belief is captured at an event and costs next to nothing; what it expects is computed when
+somebody looks, of as many datasets at once as are looked at. Most beliefs are replaced by later
+ones before anybody does.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from bentham.core.costs.cache import CostQuery, KnownCosts, Logs
+from bentham.core.gaussian.prior import BlockPrior
+from bentham.core.gaussian.validation import Integers, Vector
+from bentham.core.problem.study import LARGEST, SMALLEST_COST
+
+# Beyond this deviation of a log cost, the expected cost says nothing any more.
+LARGEST_DEVIATION = 2.0
+# The deviation of a log cost when nothing is known.
+FIRST_DEVIATION = 1.5
+# Steps of a Kronecker sequence over datasets and models.
+_DATASET_STEP, _MODEL_STEP, _TAIL = math.sqrt(2.0), math.sqrt(3.0), 1e-3
+_LOWEST, _HIGHEST = math.log(SMALLEST_COST), math.log(LARGEST)
+
+
+class CostBelief(NamedTuple):
+    """What is believed of the costs on one dataset.
+
+    name     meaning
+    dataset  its name
+    prior    of log costs; None before anything was learned
+    logs     the log costs known of the dataset, by the prior's column; never changed in place
+    order    the dataset's, as it came
+    trials   how many ended
+    bias     by how much estimates are off in the mean
+    error    the variance of that; None where estimates are not doubted
+    known    what was computed of the same already
+    """
+
+    dataset: str
+    prior: BlockPrior | None
+    logs: Logs
+    order: int
+    trials: int
+    bias: float
+    error: float | None
+    known: KnownCosts
+
+
+class CostQuestion(NamedTuple):
+    """Which costs are asked for: `columns` of the belief's prior; `said` is NaN if nobody did."""
+
+    belief: CostBelief
+    columns: Integers | None  # None only where the belief has no prior
+    said: Vector
+
+
+def expected_costs(questions: Sequence[CostQuestion]) -> list[Vector]:
+    """The expected costs, one array per question; each as if it were the only question."""
+    lengths = [len(question.said) for question in questions]
+    said = np.concatenate([question.said for question in questions])
+    mean, sigma = _predictions(questions, lengths)
+    unsaid = np.isnan(said)
+    costs = said.copy()
+    if unsaid.any():
+        costs[unsaid] = _guessed(questions, lengths, mean, sigma)[unsaid]
+    doubted = [question.belief.error is not None for question in questions]
+    if any(doubted):
+        chosen = np.repeat(doubted, lengths) & ~unsaid
+        costs[chosen] = _corrected(questions, lengths, mean, sigma, said)[chosen]
+    ends = np.cumsum(lengths)
+    return np.split(costs, ends[:-1])
+
+
+def _predictions(questions: Sequence[CostQuestion], lengths: list[int]) -> tuple[Vector, Vector]:
+    """The mean and the deviation of every log cost asked for, one question after the other."""
+    total = sum(lengths)
+    mean, sigma = np.zeros(total), np.full(total, FIRST_DEVIATION)
+    starts = np.cumsum([0, *lengths])
+    places = [place for place, one in enumerate(questions) if one.belief.prior is not None]
+    if places:
+        known = questions[places[0]].belief.known
+        asked = [_asked(questions[place].belief) for place in places]
+        for place, prediction in zip(places, known.predictions(asked), strict=True):
+            columns = questions[place].columns
+            span = slice(starts[place], starts[place + 1])
+            mean[span] = prediction.mean[columns]
+            sigma[span] = prediction.sigma[columns]
+    return mean, np.minimum(sigma, LARGEST_DEVIATION)
+
+
+def _asked(belief: CostBelief) -> CostQuery:
+    assert belief.prior is not None
+    return CostQuery(belief.dataset, belief.prior, belief.logs)
+
+
+def _guessed(
+    questions: Sequence[CostQuestion], lengths: list[int], mean: Vector, sigma: Vector
+) -> Vector:
+    """Where nobody said: expected, and while little is known different on every dataset."""
+    orders = np.repeat([question.belief.order * _DATASET_STEP for question in questions], lengths)
+    steps = orders + np.concatenate([np.arange(length) for length in lengths]) * _MODEL_STEP
+    draws = ndtri(np.clip((0.5 + steps) % 1.0, _TAIL, 1.0 - _TAIL))
+    trials = np.repeat([1.0 + question.belief.trials for question in questions], lengths)
+    guess = mean + 0.5 * sigma * sigma + draws * sigma / trials
+    costs: Vector = np.exp(np.clip(guess, _LOWEST, _HIGHEST))
+    return costs
+
+
+def _corrected(
+    questions: Sequence[CostQuestion], lengths: list[int], mean: Vector, sigma: Vector, said: Vector
+) -> Vector:
+    """What was said and what is predicted, each by how good it proved to be."""
+    beliefs = [question.belief for question in questions]
+    bias = np.repeat([belief.bias for belief in beliefs], lengths)
+    error = np.repeat([1.0 if b.error is None else b.error for b in beliefs], lengths)
+    variance = np.maximum(sigma * sigma, 1e-12)
+    weighed = ((np.log(said) + bias) * variance + mean * error) / (variance + error)
+    left = 0.5 * variance * error / (variance + error)
+    corrected: Vector = np.exp(np.clip(weighed + left, _LOWEST, _HIGHEST))
+    return corrected

@@ -1,0 +1,1 @@
+"""Gaussian processes: priors, posteriors, and expected improvement."""

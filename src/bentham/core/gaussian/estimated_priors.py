@@ -1,0 +1,189 @@
+"""Where a shared prior comes from: history, or a kernel over features fitted to history.
+
+    symbol  shape              meaning
+    Z       (studies, models)  scores of historical studies; NaN where a model was not run
+    R       (models, models)   the kernel's correlation, from the features and length scales
+    m, v    scalars            the kernel prior's mean and variance, the same for every model
+
+`sample_prior` is the paper's: mean and sample covariance (ddof 1) of complete studies.
+`kernel_prior` takes cov = v R + jitter I and mean m; given R and v, the likeliest m is the
+generalised least-squares mean; v and any length scales not given maximise the likelihood of Z,
+each study an independent draw (Rasmussen and Williams, Eq. 2.30 and 5.8).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from bentham.core.gaussian.kernels import correlation
+from bentham.core.gaussian.prior import SharedPrior
+from bentham.core.gaussian.validation import Matrix, Vector, as_array, as_numbers, checked_jitter
+from bentham.errors import InvalidPrior
+
+DEFAULT_JITTER = 1e-6
+# Length scales are sought from these multiples of each feature's range on; the likeliest wins.
+_STARTS = (0.1, 0.3, 1.0)
+# Bounds on the logarithms of length scales (over the feature's range) and variance (over Z's).
+_LENGTH_BOUNDS = (np.log(1e-3), np.log(1e2))
+_VARIANCE_BOUNDS = (np.log(1e-6), np.log(1e4))
+
+
+def sample_prior(
+    models: Sequence[str], history: npt.ArrayLike, jitter: float = DEFAULT_JITTER
+) -> SharedPrior:
+    """Mean and sample covariance of complete historical studies, one row each, plus jitter."""
+    scores = _as_history(models, history)
+    missing = np.argwhere(np.isnan(scores))
+    if len(missing):
+        study, model = missing[0]
+        raise InvalidPrior(
+            f"history[{study}, {model}] is missing (model {models[model]!r}); the sample prior "
+            "needs complete studies: drop that study, or use a kernel prior"
+        )
+    if len(scores) < 2:
+        raise InvalidPrior(
+            f"the sample prior needs at least 2 historical studies, got {len(scores)}; add some"
+        )
+    mean = scores.sum(axis=0) / len(scores)
+    covariance = np.zeros((len(models), len(models)))
+    for deviation in scores - mean:  # a sum in a fixed order: the same bits on every machine
+        covariance += np.outer(deviation, deviation)
+    return SharedPrior(models, mean, covariance / (len(scores) - 1), jitter)
+
+
+def kernel_prior(
+    models: Sequence[str],
+    features: npt.ArrayLike,
+    history: npt.ArrayLike,
+    kernel: str = "matern52",
+    length_scales: npt.ArrayLike | None = None,
+    jitter: float = DEFAULT_JITTER,
+) -> SharedPrior:
+    """A kernel over features; length scales as given, or the likeliest, one per feature."""
+    given = as_array(features, "features", "model and feature")
+    given = given[:, np.newaxis] if given.ndim == 1 else given
+    width = given.shape[1] if given.ndim == 2 else 1
+    inputs = as_numbers(given, (len(models), width), "features", "model and feature")
+    checked_jitter(jitter)
+    scores = _as_history(models, history)
+    likelihood = _Likelihood(scores, jitter)
+    if length_scales is None:
+        lengths, variance = _likeliest(likelihood, kernel, inputs)
+    else:
+        lengths = _as_length_scales(length_scales, width)
+        variance = _likeliest_variance(likelihood, correlation(kernel, inputs, lengths))
+    matrix = correlation(kernel, inputs, lengths)
+    try:
+        mean = likelihood.at(matrix, variance).mean
+    except LinAlgError:
+        raise InvalidPrior(
+            "the kernel's covariance is singular: models have equal, or all but equal, features; "
+            "pass a jitter above zero, or features that tell them apart"
+        ) from None
+    return SharedPrior(models, np.full(len(models), mean), variance * matrix, jitter)
+
+
+def _as_length_scales(length_scales: npt.ArrayLike, features: int) -> Vector:
+    given = as_array(length_scales, "length_scales", "feature")
+    lengths = np.full(features, given) if given.ndim == 0 else given
+    lengths = as_numbers(lengths, (features,), "length_scales", "feature")
+    if not np.all(lengths > 0.0):
+        raise InvalidPrior(f"length_scales is {lengths}; each must be above zero")
+    return lengths
+
+
+def _as_history(models: Sequence[str], history: npt.ArrayLike) -> Matrix:
+    scores = as_array(history, "history", "study and model")
+    if scores.ndim != 2 or scores.shape[1] != len(models) or not len(scores):
+        raise InvalidPrior(
+            f"history has shape {scores.shape}; expected (studies, {len(models)}), "
+            "one row per study and one column per model"
+        )
+    infinite = np.argwhere(np.isinf(scores))
+    if len(infinite):
+        raise InvalidPrior(f"history[{infinite[0][0]}, {infinite[0][1]}] is infinite; drop it")
+    return scores
+
+
+class _Fit(NamedTuple):
+    mean: float
+    log_likelihood: float
+
+
+class _Likelihood:
+    """The likelihood of history under a constant mean and a covariance; entries may be missing."""
+
+    def __init__(self, scores: Matrix, jitter: float):
+        self._jitter = jitter
+        patterns: dict[bytes, list[Vector]] = {}
+        for study in scores:
+            patterns.setdefault(np.isfinite(study).tobytes(), []).append(study)
+        # Studies that ran the same models share one factorisation.
+        self._groups = [
+            (np.flatnonzero(np.isfinite(group[0])), np.array(group)) for group in patterns.values()
+        ]
+        self._groups = [group for group in self._groups if len(group[0])]
+        if not self._groups:
+            raise InvalidPrior("history holds no score; a kernel prior needs some to be fitted to")
+        known = scores[np.isfinite(scores)]
+        # The spread, for where to look; scores that are all alike still need a variance above 0.
+        self.spread = max(float(known.var()), jitter, 1e-12)
+
+    def at(self, matrix: Matrix, variance: float) -> _Fit:
+        """The likeliest mean and the log likelihood there (a constant left out)."""
+        precision = weighted = squares = log_determinant = 0.0
+        for columns, studies in self._groups:
+            covariance = variance * matrix[np.ix_(columns, columns)]
+            covariance[np.diag_indices_from(covariance)] += self._jitter
+            factor = cho_factor(covariance, lower=True)
+            ones, scores = np.ones(len(columns)), studies[:, columns]
+            solved = cho_solve(factor, scores.T)
+            half = cho_solve(factor, ones)
+            precision += len(studies) * float(ones @ half)
+            weighted += float(scores.sum(axis=0) @ half)
+            squares += float((scores.T * solved).sum())
+            log_determinant += 2.0 * len(studies) * float(np.log(np.diag(factor[0])).sum())
+        mean = weighted / precision
+        misfit = squares - mean * weighted
+        return _Fit(mean, -0.5 * (misfit + log_determinant))
+
+
+def _minimised(
+    objective: Callable[[Vector], float], starts: list[Vector], bounds: list[tuple[float, float]]
+) -> Vector:
+    """The best of several local searches, each from a fixed start."""
+    from scipy.optimize import minimize  # here, since it takes its time and few need it
+
+    found = [minimize(objective, start, bounds=bounds, method="L-BFGS-B") for start in starts]
+    return np.asarray(min(found, key=lambda result: float(result.fun)).x)
+
+
+def _negative(likelihood: _Likelihood, matrix: Matrix, variance: float) -> float:
+    try:
+        return -likelihood.at(matrix, variance).log_likelihood
+    except LinAlgError:  # numerically singular: as unlikely as can be
+        return float(np.finfo(float).max) / 1e10
+
+
+def _likeliest_variance(likelihood: _Likelihood, matrix: Matrix) -> float:
+    def objective(logs: Vector) -> float:
+        return _negative(likelihood, matrix, likelihood.spread * float(np.exp(logs[0])))
+
+    best = _minimised(objective, [np.zeros(1)], [_VARIANCE_BOUNDS])
+    return likelihood.spread * float(np.exp(best[0]))
+
+
+def _likeliest(likelihood: _Likelihood, kernel: str, features: Matrix) -> tuple[Vector, float]:
+    span = np.ptp(features, axis=0)
+    span = np.where(span > 0, span, 1.0)
+
+    def objective(logs: Vector) -> float:
+        matrix = correlation(kernel, features, span * np.exp(logs[:-1]))
+        return _negative(likelihood, matrix, likelihood.spread * float(np.exp(logs[-1])))
+
+    starts = [np.append(np.full(len(span), np.log(start)), 0.0) for start in _STARTS]
+    best = _minimised(objective, starts, [_LENGTH_BOUNDS] * len(span) + [_VARIANCE_BOUNDS])
+    return span * np.exp(best[:-1]), likelihood.spread * float(np.exp(best[-1]))

@@ -1,0 +1,331 @@
+"""Priors over the scores of arms: three layouts of one thing, a Gaussian.
+
+    symbol      shape      meaning                                           paper
+    mu          (arms,)    prior mean                                        mu(x)
+    K           (arms,)^2  prior covariance, jitter included                 k(x, x')
+    jitter      scalar     added to the diagonal of K; named and recorded, never silent
+
+Arms whose scores are correlated form a *block*; blocks are independent, so an observation
+touches one block only. A block is made of whole datasets:
+
+    SharedPrior   every dataset is a block; all share one mean and covariance over models
+                  (the paper's experiments)
+    ProductPrior  cov((d, m), (d', m')) = similarity[d, d'] * covariance[m, m'], its rows
+                  computed when asked for, the whole never formed ("similarity of users' datasets")
+    JointPrior    mean and covariance over all arms, given directly (the paper's general case)
+
+In the last two, datasets that are not linked by any covariance fall into separate blocks.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
+
+from bentham.core.gaussian.validation import (
+    Matrix,
+    Vector,
+    as_array,
+    as_covariance,
+    as_numbers,
+    checked_jitter,
+    unique_names,
+)
+from bentham.core.gaussian.warp import NO_WARP, Warp
+from bentham.core.problem.study import Arm
+from bentham.errors import InvalidPrior
+
+# Below this share of an arm's prior variance, a posterior variance is rounding, not doubt.
+RESOLUTION = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRows:
+    """The rows of a covariance that is held whole.
+
+    A class and no bound method, as all that makes rows, so that a snapshot can hold it.
+    """
+
+    matrix: Matrix
+
+    def __call__(self, column: int) -> Vector:
+        """One row."""
+        row: Vector = self.matrix[column]
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRows:
+    """The rows of a similarity of datasets times a covariance of models, made when asked for."""
+
+    similarity: Matrix
+    covariance: Matrix
+    jitter: float
+
+    def __call__(self, column: int) -> Vector:
+        """One row."""
+        dataset, model = divmod(column, len(self.covariance))
+        values = np.outer(self.similarity[dataset], self.covariance[model]).ravel()
+        values[column] += self.jitter
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPrior:
+    """The prior of one block: a Gaussian over its columns, one column per arm.
+
+    A learned prior is over warped scores, and a multivariate t with `freedom` degrees of freedom
+    whose single predictions have at most `tail`; elsewhere these are as in the paper.
+    """
+
+    mean: Vector
+    variance: Vector
+    resolution: Vector
+    model_rank: npt.NDArray[np.int64]
+    in_model_order: bool
+    row: Callable[[int], Vector]
+    warp: Warp = NO_WARP
+    freedom: float = math.inf
+    tail: float = math.inf
+
+    @staticmethod
+    def of(
+        mean: Vector,
+        variance: Vector,
+        model_rank: npt.NDArray[np.int64],
+        row: Callable[[int], Vector],
+        warp: Warp = NO_WARP,
+        freedom: float = math.inf,
+        tail: float = math.inf,
+    ) -> "BlockPrior":
+        """A block with variances that rounding made negative set to zero."""
+        variance = np.maximum(variance, 0.0)
+        in_order = bool(np.all(np.diff(model_rank) > 0))
+        resolution = RESOLUTION * variance
+        return BlockPrior(
+            mean, variance, resolution, model_rank, in_order, row, warp, freedom, tail
+        )
+
+    @property
+    def size(self) -> int:
+        """How many arms the block has."""
+        return len(self.mean)
+
+
+class Prior(Protocol):
+    """What the scheduler needs of a prior."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model, in the order that breaks ties."""
+
+    def block_key(self, dataset: str) -> str:
+        """The block that the dataset belongs to: correlated datasets have the same."""
+
+    def block(self, key: str) -> BlockPrior:
+        """The prior of that block."""
+
+    def columns(self, dataset: str) -> Mapping[str, int]:
+        """For each model known on the dataset, its column in the dataset's block."""
+
+    @property
+    def jitter(self) -> float:
+        """What was added to the diagonal of the covariance."""
+
+    def describe(self) -> dict[str, Any]:
+        """The prior as plain data, from which `prior_from` makes it again."""
+
+
+class SharedPrior:
+    """Independent datasets that share a mean and a covariance over models."""
+
+    def __init__(
+        self,
+        models: Sequence[str],
+        mean: npt.ArrayLike,
+        covariance: npt.ArrayLike,
+        jitter: float = 0.0,
+    ):
+        unique_names(models, "model")
+        self.models = tuple(models)
+        self.jitter = checked_jitter(jitter)
+        self.mean = as_numbers(mean, (len(models),), "mean", "model")
+        self.covariance = as_covariance(covariance, self.models, "covariance", "model")
+        matrix = self.covariance + self.jitter * np.eye(len(models))
+        self._columns = {model: column for column, model in enumerate(self.models)}
+        self._block = BlockPrior.of(
+            self.mean, np.diag(matrix).copy(), np.arange(len(models)), MatrixRows(matrix)
+        )
+
+    def block_key(self, dataset: str) -> str:
+        """Every dataset is a block of its own."""
+        return dataset
+
+    def block(self, key: str) -> BlockPrior:  # noqa: ARG002 - the same for every dataset
+        """The one prior that all datasets share."""
+        return self._block
+
+    def columns(self, dataset: str) -> Mapping[str, int]:  # noqa: ARG002
+        """Every model is known on every dataset."""
+        return self._columns
+
+    def describe(self) -> dict[str, Any]:
+        """The prior as plain data."""
+        return {
+            "layout": "shared",
+            "models": list(self.models),
+            "mean": self.mean.tolist(),
+            "covariance": self.covariance.tolist(),
+            "jitter": self.jitter,
+        }
+
+
+class ProductPrior:
+    """A similarity of datasets times a covariance of models; mean over models, or per dataset."""
+
+    def __init__(
+        self,
+        datasets: Sequence[str],
+        similarity: npt.ArrayLike,
+        models: Sequence[str],
+        mean: npt.ArrayLike,
+        covariance: npt.ArrayLike,
+        jitter: float = 0.0,
+    ):
+        unique_names(datasets, "dataset")
+        unique_names(models, "model")
+        self.datasets, self.models = tuple(datasets), tuple(models)
+        self.jitter = checked_jitter(jitter)
+        self.similarity = as_covariance(similarity, self.datasets, "similarity", "dataset")
+        self.covariance = as_covariance(covariance, self.models, "covariance", "model")
+        shape = (len(datasets), len(models))
+        given = as_array(mean, "mean", "model")
+        if given.shape == (len(models),):
+            given = np.broadcast_to(given, shape)
+        self.mean = as_numbers(given, shape, "mean", "dataset and model")
+        self._groups = _Groups(self.datasets, self.similarity != 0)
+
+    def block_key(self, dataset: str) -> str:
+        """The first dataset of those linked by similarity."""
+        return self._groups.key(dataset)
+
+    def block(self, key: str) -> BlockPrior:
+        """The prior over the linked datasets; a row of its covariance is made when asked for."""
+        members = self._groups.members[key]
+        similarity = self.similarity[np.ix_(members, members)]
+        variance = np.outer(np.diag(similarity), np.diag(self.covariance)).ravel() + self.jitter
+        rank = np.tile(np.arange(len(self.models)), len(members))
+        rows = ProductRows(similarity, self.covariance, self.jitter)
+        return BlockPrior.of(self.mean[members].ravel(), variance, rank, rows)
+
+    def columns(self, dataset: str) -> Mapping[str, int]:
+        """Every model is known on every dataset named."""
+        start = self._groups.position(dataset) * len(self.models)
+        return {model: start + column for column, model in enumerate(self.models)}
+
+    def describe(self) -> dict[str, Any]:
+        """The prior as plain data."""
+        return {
+            "layout": "product",
+            "datasets": list(self.datasets),
+            "similarity": self.similarity.tolist(),
+            "models": list(self.models),
+            "mean": self.mean.tolist(),
+            "covariance": self.covariance.tolist(),
+            "jitter": self.jitter,
+        }
+
+
+class JointPrior:
+    """A mean and a covariance over arms, given directly."""
+
+    def __init__(
+        self,
+        arms: Sequence[tuple[str, str]],
+        mean: npt.ArrayLike,
+        covariance: npt.ArrayLike,
+        jitter: float = 0.0,
+    ):
+        self.arms = tuple(Arm(*arm) for arm in arms)
+        unique_names(self.arms, "arm")
+        self.jitter = checked_jitter(jitter)
+        self.mean = as_numbers(mean, (len(self.arms),), "mean", "arm")
+        self.covariance = as_covariance(covariance, self.arms, "covariance", "arm")
+        self.models = tuple(dict.fromkeys(arm.model for arm in self.arms))
+        datasets = tuple(dict.fromkeys(arm.dataset for arm in self.arms))
+        numbers = {dataset: number for number, dataset in enumerate(datasets)}
+        self._dataset_of = np.array([numbers[arm.dataset] for arm in self.arms])
+        linked = np.zeros((len(datasets), len(datasets)), dtype=bool)
+        rows, columns = np.nonzero(self.covariance)
+        linked[self._dataset_of[rows], self._dataset_of[columns]] = True
+        self._groups = _Groups(datasets, linked)
+
+    def block_key(self, dataset: str) -> str:
+        """The first dataset of those linked by covariance."""
+        return self._groups.key(dataset)
+
+    def block(self, key: str) -> BlockPrior:
+        """The prior over the arms of the linked datasets, in the order given."""
+        members = self._members(key)
+        matrix: Matrix = self.covariance[np.ix_(members, members)]
+        matrix = matrix + self.jitter * np.eye(len(members))
+        ranks = {model: rank for rank, model in enumerate(self.models)}
+        rank = np.array([ranks[self.arms[member].model] for member in members])
+        variance = np.diag(matrix).copy()
+        return BlockPrior.of(self.mean[members], variance, rank, MatrixRows(matrix))
+
+    def columns(self, dataset: str) -> Mapping[str, int]:
+        """The models whose arm on the dataset was given."""
+        return {
+            self.arms[member].model: column
+            for column, member in enumerate(self._members(self.block_key(dataset)))
+            if self.arms[member].dataset == dataset
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """The prior as plain data."""
+        return {
+            "layout": "joint",
+            "arms": [list(arm) for arm in self.arms],
+            "mean": self.mean.tolist(),
+            "covariance": self.covariance.tolist(),
+            "jitter": self.jitter,
+        }
+
+    def _members(self, key: str) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(np.isin(self._dataset_of, self._groups.members[key]))
+
+
+class _Groups:
+    """Datasets gathered into those that are linked, directly or through others."""
+
+    def __init__(self, datasets: Sequence[str], linked: npt.NDArray[np.bool_]):
+        _, label = connected_components(linked, directed=False)
+        self.members: dict[str, list[int]] = {}
+        self._key: dict[str, str] = {}
+        self._position: dict[str, int] = {}
+        first: dict[int, str] = {}
+        for number, dataset in enumerate(datasets):
+            key = first.setdefault(int(label[number]), dataset)
+            group = self.members.setdefault(key, [])
+            self._key[dataset], self._position[dataset] = key, len(group)
+            group.append(number)
+
+    def key(self, dataset: str) -> str:
+        self._require(dataset)
+        return self._key[dataset]
+
+    def position(self, dataset: str) -> int:
+        self._require(dataset)
+        return self._position[dataset]
+
+    def _require(self, dataset: str) -> None:
+        if dataset not in self._key:
+            raise InvalidPrior(
+                f"the prior says nothing of dataset {dataset!r}; "
+                "include it in the prior, or use a prior shared by all datasets"
+            )

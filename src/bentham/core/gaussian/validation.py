@@ -1,0 +1,115 @@
+"""Refuses what is not a mean or a covariance, naming the entry at fault and the remedy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from bentham.core.problem.study import LARGEST
+from bentham.errors import InvalidPrior
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+# Rounding alone makes a covariance asymmetric or indefinite by this much of its largest entry.
+RELATIVE_TOLERANCE = 1e-8
+
+
+def as_array(values: npt.ArrayLike, what: str, unit: str) -> Vector:
+    """The values as floats, of whatever shape."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidPrior(
+            f"{what} is ragged or holds something that is not a number; pass one number per {unit}"
+        ) from None
+
+
+def as_numbers(values: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Vector:
+    """The values as floats of the given shape, all finite."""
+    array = as_array(values, what, unit)
+    if array.shape != shape:
+        raise InvalidPrior(
+            f"{what} has shape {array.shape}; expected {shape}, one entry per {unit}: "
+            "pass it in the order of the names"
+        )
+    bad = np.argwhere(~(np.abs(array) <= LARGEST**2))  # a covariance may be a score squared
+    if len(bad):
+        entry = ", ".join(str(index) for index in bad[0])
+        raise InvalidPrior(
+            f"{what}[{entry}] is {array[tuple(bad[0])]}; "
+            f"every entry must be a number within {LARGEST**2:g}: fill or drop what is missing"
+        )
+    return array
+
+
+def as_covariance(values: npt.ArrayLike, names: Sequence[object], what: str, unit: str) -> Matrix:
+    """The values as a symmetric positive semi-definite matrix over the names."""
+    size = len(names)
+    matrix = as_numbers(values, (size, size), what, unit)
+    scale = float(np.abs(matrix).max(initial=0.0))
+    _refuse_asymmetric(matrix, names, what, scale)
+    _refuse_indefinite(matrix, names, what, scale)
+    return (matrix + matrix.T) / 2.0  # what rounding left of an asymmetry
+
+
+def unique_names(names: Sequence[object], unit: str) -> None:
+    """Refuse a name that stands twice."""
+    seen: set[object] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidPrior(f"{unit} {name!r} stands twice; list each once")
+        seen.add(name)
+    if not seen:
+        raise InvalidPrior(f"the prior has no {unit}s; give it at least one")
+
+
+def checked_jitter(jitter: float) -> float:
+    """The jitter, if it is one."""
+    if not 0.0 <= jitter <= LARGEST:
+        raise InvalidPrior(f"the jitter is {jitter}; it must be a number from 0 to {LARGEST:g}")
+    return float(jitter)
+
+
+def _refuse_asymmetric(matrix: Matrix, names: Sequence[object], what: str, scale: float) -> None:
+    gap = np.abs(matrix - matrix.T)
+    row, column = divmod(int(gap.argmax()), len(gap))
+    if gap[row, column] > RELATIVE_TOLERANCE * scale:
+        raise InvalidPrior(
+            f"{what} is not symmetric: [{row}, {column}] is {matrix[row, column]:g} but "
+            f"[{column}, {row}] is {matrix[column, row]:g} ({names[row]!r}, {names[column]!r}); "
+            "pass (A + A.T) / 2 if they are meant to be equal"
+        )
+
+
+def _refuse_indefinite(matrix: Matrix, names: Sequence[object], what: str, scale: float) -> None:
+    tolerance = RELATIVE_TOLERANCE * scale
+    diagonal = np.diag(matrix)
+    lowest = int(diagonal.argmin())
+    if diagonal[lowest] < -tolerance:
+        raise InvalidPrior(
+            f"{what}[{lowest}, {lowest}] is {diagonal[lowest]:g} ({names[lowest]!r}); "
+            "a variance cannot be negative"
+        )
+    bound = np.sqrt(np.outer(np.maximum(diagonal, 0), np.maximum(diagonal, 0)))
+    excess = np.abs(matrix) - bound
+    row, column = divmod(int(excess.argmax()), len(excess))
+    if excess[row, column] > tolerance:
+        raise InvalidPrior(
+            f"{what}[{row}, {column}] is {matrix[row, column]:g} ({names[row]!r}, "
+            f"{names[column]!r}), a correlation beyond 1 for the variances {diagonal[row]:g} and "
+            f"{diagonal[column]:g}; lower it, or raise those"
+        )
+    try:
+        # Cheap when it succeeds; eigenvalues only to say what is wrong.
+        np.linalg.cholesky(matrix + (tolerance + np.finfo(float).tiny) * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        if values[0] < -tolerance:
+            worst = int(np.abs(vectors[:, 0]).argmax())
+            raise InvalidPrior(
+                f"{what} is not positive semi-definite: its smallest eigenvalue is "
+                f"{values[0]:.3g}, mostly along entry {worst} ({names[worst]!r}); pass a jitter "
+                f"of at least {-values[0]:.3g}, or the nearest PSD matrix"
+            ) from None

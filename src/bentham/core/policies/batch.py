@@ -1,0 +1,82 @@
+"""Looking at many blocks at once: what each would compute by itself, in fewer and larger steps.
+
+After a fit, blocks take the new belief many at a time, and the next decision looks at all of them.
+Their arithmetic is the same, operation by operation, and so is every bit of what comes out; what
+is saved is the calls.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+from bentham.core.costs.predict import expected_costs
+from bentham.core.gaussian.posterior import Posterior, condition
+from bentham.core.gaussian.predictive import Outlook, improvements
+from bentham.core.state.blocks import Block
+from bentham.core.state.study_state import StudyState
+
+# So many at a time are looked at: more do not stay in the cache.
+TOGETHER = 64
+
+Item = TypeVar("Item")
+
+
+def look_together(blocks: Sequence[Block]) -> None:
+    """Compute costs, outlooks and expected improvements where a block has none at hand."""
+    _expect_costs(blocks)
+    _condition(blocks)
+    _improve(blocks)
+
+
+def _expect_costs(blocks: Sequence[Block]) -> None:
+    asked = [(block, *pair) for block in blocks for pair in block.costs.questions()]
+    if asked:
+        found = expected_costs([question for _, _, question in asked])
+        for (block, listing, _), costs in zip(asked, found, strict=True):
+            block.costs.answer(listing, costs)
+
+
+def _condition(blocks: Sequence[Block]) -> None:
+    for alike in grouped((block for block in blocks if not block.belief.computed), _prior):
+        prior = alike[0].prior
+        observed = [block for block in alike if block.belief.observed]
+        if len(observed) < len(alike):  # whoever knows nothing expects the same
+            outlook = Outlook.of(Posterior(prior), prior)
+            for block in alike:
+                if not block.belief.observed:
+                    block.belief.set_computed(None, outlook)
+        if observed:
+            scores = [block.belief.warped_scores() for block in observed]
+            known = condition(prior, [block.belief.observed for block in observed], scores)
+            outlooks = Outlook.each(known)
+            for place, block in enumerate(observed):
+                block.belief.set_computed(known.posterior(place), outlooks[place])
+
+
+def _improve(blocks: Sequence[Block]) -> None:
+    sole = [
+        (block, study) for block in blocks if (study := block.gains.sole_to_compute()) is not None
+    ]
+    for alike in grouped(sole, _shape):
+        same = grouped(alike, lambda pair: (id(pair[0].belief.outlook), pair[1].incumbent))
+        outlooks = [pairs[0][0].belief.outlook for pairs in same]
+        gains = improvements(outlooks, [pairs[0][1].incumbent for pairs in same])
+        for pairs, own in zip(same, gains, strict=True):
+            for block, _ in pairs:
+                block.gains.set_computed(own)
+
+
+def _prior(block: Block) -> Hashable:
+    return id(block.prior)
+
+
+def _shape(pair: tuple[Block, StudyState]) -> Hashable:
+    block, _ = pair
+    return id(block.prior), len(block.belief.outlook.factors)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Items with equal keys together, in the order in which they come."""
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())

@@ -1,0 +1,1 @@
+"""The problem: arms, studies, the events of a run and the decisions made."""

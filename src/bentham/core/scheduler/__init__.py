@@ -1,0 +1,1 @@
+"""The scheduler: events in, decisions out."""

@@ -1,0 +1,135 @@
+"""Looks at what a scheduler believes, study by study. They change nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bentham.core.gaussian.validation import Vector
+from bentham.core.policies.base import Policy
+from bentham.core.policies.batch import TOGETHER, look_together
+from bentham.core.problem.decision import Reason
+from bentham.core.scheduler.belief import Belief
+from bentham.core.state.arms import Status
+from bentham.core.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What is believed of the models of a study, as columns; EI is the study's own, unweighted."""
+
+    models: list[str]
+    mean: Vector
+    sigma: Vector
+    expected_improvement: Vector
+    cost: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """What a study would run first, of so many models `left`.
+
+    `expected_improvement` is the study's own, unweighted; `value` is what the policy ranks by,
+    None where a warm start chose. `running` counts the trials of its dataset that run.
+    """
+
+    study: str
+    model: str
+    reason: Reason
+    value: float | None
+    expected_improvement: float
+    cost: float
+    left: int
+    running: int
+
+
+def incumbent(state: State, name: str) -> tuple[str, float] | None:
+    """A study's best model so far and its score; None before the first observation."""
+    study = state.study(name)
+    if study.incumbent_column is None:
+        return None
+    return state.model_name(study.block, study.incumbent_column), study.incumbent
+
+
+def beliefs(state: State, name: str) -> dict[str, Belief]:
+    """The posterior of each model that a study lists, and its weighted EI for the study."""
+    study = state.study(name)
+    block = study.block
+    means, sigmas = block.belief.outlook.interval()
+    gains, costs = block.gains.of_study(study), block.costs.expected
+    block.rest()
+    return {
+        state.model_name(block, column): Belief(
+            float(means[column]), float(sigmas[column]), float(gain), float(costs[column])
+        )
+        for column, gain in zip(study.columns, gains, strict=True)
+    }
+
+
+def prospect(state: State, name: str) -> float:
+    """The most that an untried model is expected to add to the study's best, unweighted."""
+    study = state.study(name)
+    gains = study.block.gains.of_study(study)[study.block.arms.candidate[study.columns]]
+    study.block.rest()
+    return float(gains.max(initial=0.0)) / study.weight
+
+
+def outlook(state: State, name: str) -> tuple[Vector, Vector]:
+    """Median and spread of the models of a study that have no score yet and did not fail."""
+    study = state.study(name)
+    block, columns = study.block, study.columns
+    means, sigmas = block.belief.outlook.interval()
+    block.rest()
+    status = block.arms.status[columns]
+    open_columns = columns[(status == Status.UNTRIED) | (status == Status.RUNNING)]
+    return means[open_columns], sigmas[open_columns]
+
+
+def survey(state: State, names: Sequence[str]) -> list[Beliefs]:
+    """What is believed of the models of several studies."""
+    studies = [state.study(name) for name in names]
+    blocks = list({study.block.order: study.block for study in studies}.values())
+    for start in range(0, len(blocks), TOGETHER):
+        look_together(blocks[start : start + TOGETHER])
+    models, found = state.prior.models, []
+    for study in studies:
+        block, columns = study.block, study.columns
+        means, sigmas = block.belief.outlook.interval()
+        ranks = block.prior.model_rank[columns].tolist()
+        found.append(
+            Beliefs(
+                [models[rank] for rank in ranks],
+                means[columns],
+                sigmas[columns],
+                block.gains.of_study(study) / study.weight,
+                block.costs.expected[columns],
+            )
+        )
+    for block in blocks:
+        block.rest()
+    return found
+
+
+def first(state: State, policy: Policy, name: str) -> First | None:
+    """What a study would run first; None if it has nothing left to try."""
+    study = state.study(name)
+    block = study.block
+    if not study.open_arms:
+        return None
+    planned = state.warm_queue.first_of(study)
+    if planned is None:
+        value, _, column = policy.rank_study(state, study)[0]
+        reason, ranked = Reason.POLICY, value
+    else:
+        column, reason, ranked = planned, Reason.WARM_START, None
+    place = int(np.flatnonzero(study.columns == column)[0])
+    return First(
+        study=study.name,
+        model=state.model_name(block, column),
+        reason=reason,
+        value=ranked,
+        expected_improvement=float(block.gains.of_study(study)[place]) / study.weight,
+        cost=float(block.costs.expected[column]),
+        left=study.open_arms,
+        running=len(block.arms.running()),
+    )

@@ -1,0 +1,1 @@
+"""The state of a scheduler: studies, blocks of arms, running trials."""

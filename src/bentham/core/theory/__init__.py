@@ -1,0 +1,1 @@
+"""Regret, and the bounds that the paper proves for it."""

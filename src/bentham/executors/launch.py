@@ -1,0 +1,106 @@
+"""What to run for a lease, by the catalogue of algorithms that is installed here."""
+
+from collections.abc import Callable
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from bentham.errors import InvalidInput
+from bentham.executors.base import Broken, Declined
+from bentham.executors.process import Call, Command
+from bentham.training.catalog import load_catalog
+from bentham.training.command_algorithms import command_line, placeholders
+from bentham.training.training_plan import TrainingPlan
+from bentham.training.trial import Job, Result, train
+from bentham.wire import Lease
+
+# Imported once by every warden, so that no trial waits for it.
+PRELOAD = (
+    "bentham.training.trial:warm_up",
+    "bentham.executors.launch",
+    "sklearn.discriminant_analysis",
+    "sklearn.naive_bayes",
+    "sklearn.neighbors",
+    "sklearn.neural_network",
+    "sklearn.svm",
+    "lightgbm",
+    "xgboost",
+)
+
+
+class CatalogPlan:
+    """Finds a lease's algorithm in the catalogue; `file` is the operator's file of commands.
+
+    A trial runs in an empty folder. So a word of a command that is the name of a file beside the
+    catalogue, as train.py in "python train.py", stands for that file; `beside` is the folder to
+    look in where the catalogue is a copy.
+    """
+
+    def __init__(self, file: Path | None = None, beside: Path | None = None):
+        self._file = None if file is None else file.absolute()
+        self._beside = self._file.parent if beside is None and self._file else beside
+        catalog = load_catalog(self._file)
+        self.algorithms, self.problems = catalog.algorithms, catalog.problems
+
+    def __call__(self, lease: Lease, data: str) -> Call | Command | Declined | Broken:
+        """The function or command of a trial; Declined when another worker may have it."""
+        if not lease.algorithm:
+            return Declined(
+                f"the model {lease.model!r} is only a name, of no algorithm; a worker with a "
+                "--table can replay it",
+                unable=True,
+            )
+        spec = self.algorithms.get(lease.algorithm)
+        if spec is None:
+            what = f"the algorithm {lease.algorithm!r} is not installed here"
+            return Declined(what, unable=True)
+        try:
+            spec.check(lease.configuration)
+        except InvalidInput as error:  # another version of it is installed here
+            return Declined(
+                f"the model {lease.model!r} does not fit what is installed here: {error}",
+                unable=True,
+            )
+        training = None if lease.training is None else TrainingPlan(**lease.training.model_dump())
+        if spec.needs_data and training is None:
+            reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"
+            return Broken(reason, final=True)
+        if spec.command:
+            try:
+                values = placeholders(training, data)
+                words = command_line(spec, lease.configuration, values)
+            except InvalidInput as error:
+                return Broken(str(error), final=True)
+            # Only words of the operator's: what a tenant named is never a file of his.
+            return Command(
+                tuple(
+                    self._found(word) if _is_fixed(template) else word
+                    for template, word in zip(spec.command, words, strict=True)
+                )
+            )
+        job = Job.model_validate(
+            {
+                "training": training,
+                "model": lease.model,
+                "algorithm": lease.algorithm,
+                "configuration": lease.configuration,
+                "path": data,
+                "catalog": None if self._file is None else str(self._file),
+            }
+        )
+        return Call("bentham.executors.launch:train_job", job.model_dump(mode="json"))
+
+    def _found(self, word: str) -> str:
+        if self._beside is None or "/" in word or word.startswith("."):
+            return word
+        beside = self._beside / word
+        return str(beside) if beside.is_file() else word
+
+
+def _is_fixed(template: str) -> bool:
+    return all(field is None for _, field, _, _ in Formatter().parse(template))
+
+
+def train_job(job: Any, report: Callable[[float, list[float]], None]) -> Result:
+    """Train what a plan made of a lease; called in the trial's own process."""
+    return train(Job.model_validate(job), report)

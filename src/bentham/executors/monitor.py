@@ -1,0 +1,273 @@
+"""Watches one trial from its start to its end, for the warden.
+
+What the trial reports, what it prints and how it ends all come through pipes; between them its
+processes are looked at, ten times a second, and beyond a limit they are ended.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bentham.executors.capped_log import CappedLog
+from bentham.executors.channel import Channel, Order
+from bentham.executors.containment import Containment
+from bentham.executors.limits import MIB, TrialLimits
+from bentham.executors.processes import descendants, usage
+from bentham.executors.trial_process import Pipes, keep
+from bentham.training.reports import read_report
+from bentham.wire.devices import MOST_METRICS, MOST_SCORES
+
+LOOK_SECONDS = 0.1
+TELL_SECONDS = 0.25  # between two answers about progress
+LONGEST_LINE = 2**18
+CHUNK = 2**16
+# Signals that a process brings upon itself: another try would end so, too.
+_OWN_FAULT = {
+    signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSYS,
+    signal.SIGTRAP, signal.SIGPIPE,
+}  # fmt: skip
+
+
+class Monitor:
+    """One trial under way. `run` it to its end. Raises OSError where it cannot be started."""
+
+    def __init__(self, order: Order, containment: Containment, channel: Channel):
+        self._order, self._containment, self._channel = order, containment, channel
+        self._limits = TrialLimits(**order["limits"])
+        self._log = CappedLog(Path(order["log"]))
+        self._verdict: dict[str, Any] | None = None
+        self._status: int | None = None  # how the trial's own process ended
+        self._share: float | None = None
+        self._scores: list[float] = []
+        self._score: float | None = None  # the last that a command printed
+        self._metrics: dict[str, float] = {}
+        self._told: object = (None, [])
+        self._tell_at = 0.0
+        self._pipes: dict[int, Callable[[bytes], None]] = {}
+        self._last_error = b""
+        self._keeper = self._fork()
+
+    def run(self) -> dict[str, Any]:
+        """What came of it, when nothing of it is left."""
+        started = look_at = time.monotonic()
+        try:
+            self._heed()  # what came in one piece with the order
+            while self._verdict is None and self._status is None:
+                now = time.monotonic()
+                if now >= look_at:
+                    self._look(now - started)
+                    look_at = now + LOOK_SECONDS
+                    continue
+                self._tell(now)
+                waiting = [self._channel.orders, *self._pipes]
+                for pipe in select.select(waiting, [], [], look_at - now)[0]:
+                    if pipe == self._channel.orders:
+                        self._hear()
+                    elif pipe in self._pipes:
+                        self._read(pipe)
+        finally:
+            self._containment.end(self._keeper)
+            while self._pipes:  # all that held the other ends is gone
+                self._read(next(iter(self._pipes)))
+        verdict = self._verdict or self._judged()
+        if reason := verdict.get("reason") or verdict.get("declined"):
+            self._log.write(f"\n[bentham: {reason}]\n".encode())
+        self._log.close()
+        return verdict
+
+    def _fork(self) -> int:
+        ends: list[tuple[int, int]] = []
+        try:
+            ends.extend(os.pipe() for _ in range(4))
+            return self._forked(ends)
+        except OSError:
+            for end in (end for pair in ends for end in pair):
+                os.close(end)
+            self._log.close()
+            raise
+
+    def _forked(self, ends: list[tuple[int, int]]) -> int:
+        reports, lines = _by_line(self._take_report), _by_line(self._take_line)
+        takers: list[Callable[[bytes], None]]
+        takers = [self._take_status, reports, partial(self._take_output, lines), self._take_errors]
+        for (reader, _), taker in zip(ends, takers, strict=True):
+            os.set_blocking(reader, False)
+            self._pipes[reader] = taker
+        writers = Pipes(*(writer for _, writer in ends))
+        if "command" not in self._order:  # one pipe for both, so that their order is kept
+            os.dup2(writers.errors, writers.out, inheritable=False)
+        child = self._containment.fork()
+        if child == 0:
+            keep(self._order, self._limits, writers, self._containment.hold)
+        for writer in writers:
+            os.close(writer)
+        return child
+
+    def _read(self, pipe: int) -> None:
+        try:
+            content = os.read(pipe, CHUNK)
+        except BlockingIOError:  # where a process could get away it may hold on to the other end
+            content = b""
+        self._pipes[pipe](content)
+        if not content:
+            del self._pipes[pipe]
+            os.close(pipe)
+
+    def _hear(self) -> None:
+        if not self._channel.receive():
+            self._end("the worker ended", final=False)
+        self._heed()
+
+    def _heed(self) -> None:
+        """While a trial runs no other is ordered: whatever comes is about this one."""
+        while self._channel.waiting:
+            if "kill" in self._channel.waiting.popleft():
+                self._end("killed", final=False)
+
+    def _end(self, reason: str, final: bool = True) -> None:
+        if self._verdict is None:
+            self._verdict = {"reason": reason, "final": final}
+
+    # -- limits ---------------------------------------------------------------------------------
+
+    def _look(self, elapsed: float) -> None:
+        limits = self._limits
+        if elapsed > limits.wall_seconds:
+            self._end(
+                f"ran for more than {limits.wall_seconds:,g} seconds, all that a trial has here"
+            )
+            return
+        pids = descendants()
+        if len(pids) - 1 > limits.processes:  # without the keeper
+            self._end(f"ran more than {limits.processes} processes, all that a trial may have here")
+            return
+        used = usage(pids, limits.memory)
+        if used.memory > limits.memory:
+            self._end(self._too_much_memory())
+        elif used.cpu_seconds > limits.cpu_seconds:
+            self._end(self._too_much_cpu())
+
+    def _too_much_memory(self) -> str:
+        return (
+            f"used more than {self._limits.memory // MIB:,} MiB of memory, all that a trial has "
+            "here; try less data or a smaller model"
+        )
+
+    def _too_much_cpu(self) -> str:
+        seconds = self._limits.cpu_seconds
+        return f"used more than {seconds:,g} seconds of CPU time, all that a trial has here"
+
+    # -- what comes through the pipes -----------------------------------------------------------
+
+    def _take_status(self, content: bytes) -> None:
+        if self._status is None:
+            # Without a word the keeper was killed, and all else with it.
+            self._status = int(content) if content else int(signal.SIGKILL)
+
+    def _take_output(self, lines: Callable[[bytes], None], content: bytes) -> None:
+        self._log.write(content)
+        lines(content)
+
+    def _take_errors(self, content: bytes) -> None:
+        self._log.write(content)
+        self._last_error = (self._last_error + content)[-2000:]
+
+    def _take_report(self, line: bytes) -> None:
+        """A line from our own code in the trial; what it trains might have written there, too."""
+        try:
+            said = json.loads(line)
+            if "declined" in said:
+                what = {"declined": str(said["declined"]), "unable": bool(said["unable"])}
+                self._verdict = self._verdict or what
+            elif "error" in said:
+                text = str(said["error"])
+                if said.get("memory"):
+                    text = f"{text}; {self._too_much_memory()}"
+                self._end(text)
+            elif "progress" in said:
+                self._share = float(said["progress"])
+                self._scores = [float(each) for each in said["scores"]][:MOST_SCORES]
+            elif self._verdict is None:
+                self._verdict = {name: said[name] for name in ("score", "metrics", "scores")}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            self._end("reported what cannot be read")
+
+    def _take_line(self, line: bytes) -> None:
+        """A line that a command printed."""
+        report = read_report(line) if "command" in self._order else None
+        if report is None:
+            return
+        self._score = self._score if report.score is None else report.score
+        self._metrics = dict([*(self._metrics | report.metrics).items()][-MOST_METRICS:])
+        if report.progress is not None:
+            self._share = report.progress
+            if report.score is not None:
+                self._scores = [*self._scores, report.score][-MOST_SCORES:]
+
+    def _tell(self, now: float) -> None:
+        news = (self._share, self._scores)
+        if news == self._told or now < self._tell_at:
+            return
+        # A worker that was stopped reads nothing: it must not stop us, too.
+        if select.select([], [self._channel.answers], [], 0.0)[1]:
+            self._told, self._tell_at = news, now + TELL_SECONDS
+            try:
+                self._channel.send({"progress": self._share, "scores": self._scores})
+            except OSError:
+                self._end("the worker ended", final=False)
+
+    # -- how it ended ---------------------------------------------------------------------------
+
+    def _judged(self) -> dict[str, Any]:
+        """A trial that ended by itself, without a result from our own code."""
+        code = os.waitstatus_to_exitcode(self._status or 0)
+        if code < 0:
+            return self._judged_signal(-code)
+        last = self._last_error.decode(errors="replace").strip().rpartition("\n")[2][:500]
+        said = f": {last}" if last else ""
+        if code > 0:
+            return {"reason": f"ended with exit status {code}{said}", "final": True}
+        if self._score is None:
+            advice = '; a command prints a line such as {"score": 0.91}'
+            more = advice if "command" in self._order else ""
+            return {"reason": f"ended without a score{more}", "final": True}
+        return {"score": self._score, "metrics": self._metrics, "scores": self._scores}
+
+    def _judged_signal(self, number: int) -> dict[str, Any]:
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = f"signal {number}"
+        if number == signal.SIGXCPU:
+            return {"reason": self._too_much_cpu(), "final": True}
+        if number == signal.SIGXFSZ:
+            size = self._limits.file_bytes // MIB
+            reason = f"wrote a file of more than {size:,} MiB, all that a trial may write here"
+            return {"reason": reason, "final": True}
+        if number in _OWN_FAULT:
+            return {"reason": f"crashed ({name})", "final": True}
+        hint = ", perhaps by the system for want of memory" if number == signal.SIGKILL else ""
+        return {"reason": f"killed from outside ({name}){hint}", "final": False}
+
+
+def _by_line(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    """Passes whole lines on; what is longer than any line of ours is passed over."""
+    held, skipping = b"", False
+
+    def feed(content: bytes) -> None:
+        nonlocal held, skipping
+        *lines, held = (held + (content or b"\n")).split(b"\n")
+        for line in lines:
+            if line and not skipping:
+                take(line)
+            skipping = False
+        if len(held) > LONGEST_LINE:
+            held, skipping = b"", True
+
+    return feed

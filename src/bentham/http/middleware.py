@@ -1,0 +1,238 @@
+"""The gate that every request passes: an id, limits of size, time and rate, a line in the log.
+
+Plain ASGI, since every request pays for it.
+"""
+
+import asyncio
+import re
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import structlog
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bentham.http.metrics import Metrics
+from bentham.http.responses import problem, refused
+from bentham.http.sessions import ADDRESS, SAFE, Session, Sessions, check_change
+from bentham.service import NO_TOKEN, UNKNOWN, Caller, Refusal, Service, Unauthenticated
+
+logger = structlog.get_logger("bentham.http")
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# What devices say all the time is only logged when it goes wrong.
+_BUSY = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
+REMEMBERED = 10_000
+# What an answer says unless it says otherwise itself. What is opened in a tab of its own, such as
+# the log of a trial or a script, must not act as a page.
+_USUAL = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a request may be at most; a rate of 0 is no limit."""
+
+    body_bytes: int = 64 * 2**10
+    study_bytes: int = 2**20
+    history_bytes: int = 32 * 2**20
+    dataset_bytes: int = 64 * 2**20
+    body_seconds: float = 30.0
+    dataset_seconds: float = 600.0
+    header_bytes: int = 64 * 2**10
+    header_seconds: float = 10.0
+    requests_per_second: float = 2000.0
+
+
+class Gate:
+    """Middleware around the whole app."""
+
+    def __init__(
+        self, app: ASGIApp, bounds: Bounds, metrics: Metrics, service: Service, sessions: Sessions
+    ):
+        self._app, self._bounds, self._metrics = app, bounds, metrics
+        self._service, self._sessions = service, sessions
+        self._rates = Rates(bounds.requests_per_second)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or send it away."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"")
+        name = given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = name
+        status = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = list(message.get("headers", ()))
+                said = {header for header, _ in own}
+                own += [usual for usual in _USUAL if usual[0] not in said]
+                message["headers"] = [*own, (b"x-request-id", name.encode())]
+            await send(message)
+
+        refusal = self._refusal(scope, headers, name)
+        try:
+            if refusal is not None:
+                await refusal(scope, receive, sending)
+            else:
+                await self._app(scope, self._bounded(scope, receive, name, sending), sending)
+        except _SentAway:
+            pass
+        finally:
+            self._note(scope, status, time.perf_counter() - began, name)
+
+    def _refusal(self, scope: Scope, headers: dict[bytes, bytes], name: str) -> Response | None:
+        """Why it is sent away before anything of its body is read."""
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        session: Session | None = None
+        if scheme.lower() == b"bearer":
+            known = self._service.caller(token.decode("latin-1").strip())
+        else:
+            session, known = self._signed_in(headers.get(b"cookie", b""))
+            scope["state"]["session"] = session
+        client = scope.get("client") or ("", 0)
+        # Only who has shown the secret is counted by the token: nobody can use up another's rate.
+        if not self._rates.admit(known.token if known else client[0]):
+            return problem(
+                429,
+                "Too many requests",
+                f"more than {self._bounds.requests_per_second:g} requests a second; slow down",
+                name,
+                headers={"Retry-After": "1"},
+            )
+        named = sum(header == b"authorization" for header, _ in scope["headers"])
+        if named > 1:
+            return problem(400, "Bad request", "send one Authorization header, not several", name)
+        shown = named or session
+        if known is None and _is_guarded(scope) and (self._service.ready or not shown):
+            trouble = self._sessions.trouble(headers.get(b"cookie", b""))
+            text = UNKNOWN if named else trouble or NO_TOKEN
+            # Who never signed in may ask who they are: it is how a page begins.
+            if text != NO_TOKEN or scope["path"] != ADDRESS or scope["method"] not in SAFE:
+                return refused(Unauthenticated(text), name)
+        if session or scope["path"] == ADDRESS:
+            try:
+                check_change(scope["method"], scope["path"], headers, session)
+            except Refusal as refusal:
+                return refused(refusal, name)
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length[:20]) > self._most(scope):
+            return self._too_large(scope, name)
+        return None
+
+    def _signed_in(self, cookies: bytes) -> tuple[Session | None, Caller | None]:
+        session = self._sessions.find(cookies) if cookies else None
+        known = None if session is None else self._service.caller(session.token)
+        if session and known is None and self._service.ready:  # never better than its token
+            self._sessions.end(session)
+            session = None
+        return session, known
+
+    def _most(self, scope: Scope) -> int:
+        bounds = self._bounds
+        if scope["path"] == "/v1/history":
+            return bounds.history_bytes
+        if scope["path"] == "/v1/datasets":
+            return bounds.dataset_bytes
+        return bounds.study_bytes if scope["path"] == "/v1/studies" else bounds.body_bytes
+
+    def _too_large(self, scope: Scope, name: str) -> Response:
+        return problem(
+            413,
+            "Too large",
+            f"the body has more than {self._most(scope):,} bytes; send less",
+            name,
+            headers={"Connection": "close"},
+        )
+
+    def _bounded(self, scope: Scope, receive: Receive, name: str, send: Send) -> Receive:
+        """What is received, up to the limits of size and time."""
+        left = self._most(scope)
+        upload = scope["path"] == "/v1/datasets"
+        seconds = self._bounds.dataset_seconds if upload else self._bounds.body_seconds
+        until = time.monotonic() + seconds
+        whole = False
+
+        async def receiving() -> Message:
+            nonlocal left, whole
+            if whole:  # the wait for a client that hangs up may be as long as it likes
+                return await receive()
+            try:
+                async with asyncio.timeout(until - time.monotonic()):
+                    message = await receive()
+            except TimeoutError:
+                slow = problem(
+                    408, "Too slow", "the body did not arrive in time; send it again", name,
+                    headers={"Connection": "close"},
+                )  # fmt: skip
+                await slow(scope, receive, send)
+                raise _SentAway from None
+            if message["type"] == "http.request":
+                left -= len(message.get("body", b""))
+                whole = not message.get("more_body", False)
+                if left < 0:
+                    await self._too_large(scope, name)(scope, receive, send)
+                    raise _SentAway
+            return message
+
+        return receiving
+
+    def _note(self, scope: Scope, status: int, seconds: float, name: str) -> None:
+        route = getattr(scope.get("route"), "path", "unknown")
+        self._metrics.answered(scope["method"][:8], route, status, seconds)
+        write = logger.debug if status < 400 and _BUSY.search(scope["path"]) else logger.info
+        write(
+            "request",
+            request=name,
+            method=scope["method"],
+            path=scope["path"][:200],
+            status=status,
+            milliseconds=round(1e3 * seconds, 2),
+        )
+
+
+def _is_guarded(scope: Scope) -> bool:
+    path: str = scope["path"]
+    if path == ADDRESS and scope["method"] == "POST":  # a token is what it brings
+        return False
+    return path == "/metrics" or (path.startswith("/v1/") and path != "/v1/openapi.json")
+
+
+class _SentAway(BaseException):
+    """The client has its answer; what the app would say is of no interest.
+
+    No Exception, since FastAPI would answer one from within a body a second time.
+    """
+
+
+class Rates:
+    """A token bucket for each caller, the latest callers remembered."""
+
+    def __init__(self, per_second: float):
+        self._rate = per_second
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def admit(self, caller: str) -> bool:
+        """Whether one more request of the caller is all right now."""
+        if not self._rate:
+            return True
+        now = time.monotonic()
+        most = 2.0 * self._rate
+        level, since = self._buckets.pop(caller, (most, now))
+        level = min(most, level + (now - since) * self._rate)
+        admitted = level >= 1.0
+        self._buckets[caller] = (level - 1.0 if admitted else level, now)
+        if len(self._buckets) > REMEMBERED:
+            self._buckets.popitem(last=False)
+        return admitted

@@ -1,0 +1,75 @@
+"""Signing in and out, from a browser."""
+
+import structlog
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from bentham import __version__, wire
+from bentham.http.context import context_of, look, request_id, session_of
+from bentham.http.openapi import PROBLEMS
+from bentham.http.responses import answered
+from bentham.http.sessions import ENDED, Session
+from bentham.service import Caller, Forbidden, Unauthenticated, queries, shown_kinds
+
+router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["session"])
+logger = structlog.get_logger("bentham.http")
+
+
+@router.post("/session", response_model=wire.SessionView)
+async def sign_in(request: Request, asked: wire.SignIn) -> Response:
+    """Sign in with an admin's or a tenant's token: sets a cookie that stands for it from then on.
+
+    The cookie takes the place of `Authorization` on every address. Changes by cookie need the
+    header `X-CSRF-Token`, too. A session ends with its token, when it is unused for 12 hours, and
+    when the server is started again.
+    """
+    context, token = context_of(request), asked.token.strip()
+    caller = await context.service.read(token, queries.caller)
+    if caller.role == "device":
+        raise Forbidden("devices have no page; sign in with an admin's or a tenant's token")
+    before = session_of(request)
+    if before is not None:
+        context.sessions.end(before)
+    session, cookie = context.sessions.begin(caller.token, token, asked.keep)
+    logger.info("signed in", token=caller.token, request=request_id(request))
+    answer = _told(session, caller, session.csrf)
+    answer.headers["set-cookie"] = cookie
+    return answer
+
+
+@router.get(
+    "/session", response_model=wire.SessionView, responses={204: {"description": "Nobody is."}}
+)
+async def show_session(request: Request) -> Response:
+    """Who is signed in by the cookie; nothing where there is none."""
+    if session_of(request) is None and "authorization" not in request.headers:
+        return Response(status_code=204)
+    session = _required(request)
+    return _told(session, await look(request, queries.owner))
+
+
+@router.delete("/session", status_code=204, response_class=Response)
+async def sign_out(request: Request) -> Response:
+    """Sign out: the session and its streams end, the token stays good."""
+    cookie = context_of(request).sessions.end(_required(request))
+    return Response(status_code=204, headers={"set-cookie": cookie})
+
+
+def _required(request: Request) -> Session:
+    session = session_of(request)
+    if session is None:
+        raise Unauthenticated(ENDED)
+    return session
+
+
+def _told(session: Session, caller: Caller, csrf: str | None = None) -> Response:
+    return answered(
+        {
+            "id": session.name,
+            "role": caller.role,
+            "tenant": caller.tenant,
+            "csrf": csrf,
+            "version": __version__,
+            "events": shown_kinds(),
+        }
+    )

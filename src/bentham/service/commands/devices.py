@@ -1,0 +1,141 @@
+"""What devices ask for: to join and to leave, a trial to run, and what came of it."""
+
+from dataclasses import dataclass
+
+from bentham import wire
+from bentham.service.commands.tenants import new_id
+from bentham.service.engine.rules import Events, leaving
+from bentham.service.engine.turn import Turn, allowed
+from bentham.service.fold import events as happened
+from bentham.service.fold.entities import Device, Trial
+from bentham.service.fold.pool import Pool
+from bentham.service.refusals import Conflicting
+from bentham.service.views import queries
+
+MOST_DEVICES = 100_000
+RUNNERS = ("device", "admin")
+
+
+@allowed(*RUNNERS)
+def register_device(turn: Turn, body: wire.DeviceCreate) -> Events:
+    """A device joins; one that joins again begins anew."""
+    pool, caller = turn.whole(), turn.caller
+    known = pool.devices.get(body.name)
+    owner = None if known is None else pool.tokens.get(known.token)
+    taken = known is not None and known.token != caller.token and caller.role != "admin"
+    if taken and owner is not None and owner.good(turn.now):
+        raise Conflicting(f"the device name {body.name!r} is taken; pick another")
+    if known is None and len(pool.devices) >= MOST_DEVICES:
+        raise Conflicting(f"there are {MOST_DEVICES:,} devices, the most that are possible")
+    gone = [] if known is None else leaving(known, "the device registered again")
+    return [*gone, happened.DeviceRegistered(body.name, body.kind, caller.token)]
+
+
+@allowed(*RUNNERS)
+def leave_device(turn: Turn, name: str) -> Events:
+    """A device leaves; the trial that it runs is lost."""
+    return leaving(turn.scope.device(name), "the device left")
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A device's request for a trial, which may take several turns.
+
+    Whoever cannot be seen to have gone is known by the device having registered again: what
+    a worker that died had asked for must not keep the one that took its place from working.
+    """
+
+    name: str
+    device: Device | None = None
+
+    def check(self, found: Device) -> None:
+        """Refuse a device that has registered again since the first turn."""
+        if self.device is None:
+            self.device = found
+        if self.device is not found:
+            raise Conflicting(f"device {self.name!r} has registered again since; ask again")
+
+
+class NothingToRun:
+    """Remembers when nothing could be run.
+
+    It cannot for anybody then: hundreds of devices that wait do not each make the same decision.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[Pool, int, tuple[str, ...]] | None = None
+
+    def holds(self, pool: Pool, barred: dict[str, str]) -> bool:
+        """Whether nothing could be run before, and nothing has happened since."""
+        return self._known == (pool, pool.sequence, tuple(barred))
+
+    def note(self, pool: Pool, barred: dict[str, str], found: bool) -> None:
+        """Remember how a decision ended."""
+        self._known = None if found else (pool, pool.sequence, tuple(barred))
+
+
+@allowed(*RUNNERS)
+def lease(turn: Turn, waiting: Waiting, nothing: NothingToRun) -> Events:
+    """An idle device asks what to run: nothing, if there is nothing that may be run."""
+    pool, device = turn.whole(), turn.scope.device(waiting.name)
+    waiting.check(device)
+    if device.trial is not None:
+        raise Conflicting(
+            f"device {waiting.name!r} runs trial {device.trial.id}; report or release that one, or "
+            "register the device again"
+        )
+    barred = pool.barred(turn.now)
+    if nothing.holds(pool, barred):
+        return []
+    decision = pool.scheduler.decide(device.name, barred)
+    nothing.note(pool, barred, decision is not None)
+    if decision is None:
+        return []
+    tried = pool.studies[decision.study].shared.tried.get(decision.model)
+    attempt = 1 if tried is None else tried.losses + 1
+    return [happened.TrialLeased(new_id("t"), decision, attempt, barred)]
+
+
+# -- trials
+
+
+@allowed(*RUNNERS)
+def held(turn: Turn, name: str, fence: int) -> Trial:
+    """A trial that the caller's device runs under a lease that still holds."""
+    trial = turn.scope.trial(name)
+    if trial.number != fence:
+        raise Conflicting(f"the fence {fence} is not that of trial {name}; this changes nothing")
+    if trial.state != "running":
+        reason = f" ({trial.reason})" if trial.reason else ""
+        raise Conflicting(f"trial {name} is {trial.state}{reason}; this changes nothing")
+    return trial
+
+
+@allowed(*RUNNERS, unchanged=queries.trial)
+def complete_trial(turn: Turn, name: str, body: wire.Complete) -> Events:
+    """A score; the same again, for whoever lost the answer, changes nothing."""
+    trial = turn.scope.trial(name)
+    same = trial.number == body.fence and trial.score == body.score
+    if same and trial.state == "complete":
+        return []
+    trial = held(turn, name, body.fence)
+    return [happened.TrialCompleted(trial.id, body.score, body.metrics, body.scores)]
+
+
+@allowed(*RUNNERS)
+def fail_trial(turn: Turn, name: str, body: wire.Fail) -> Events:
+    """No score."""
+    trial = held(turn, name, body.fence)
+    return [happened.TrialFailed(trial.id, body.reason, body.final)]
+
+
+@allowed(*RUNNERS)
+def release_trial(turn: Turn, name: str, body: wire.Release) -> Events:
+    """Given back untried."""
+    trial = held(turn, name, body.fence)
+    unable = trial.study.shared.tried[trial.model].unable
+    others = (each for each in turn.whole().devices if each != trial.device)
+    if body.unable and all(each in unable for each in others):
+        # Nobody can run it: else it would be handed out and given back for good.
+        return [happened.TrialFailed(trial.id, body.reason, True)]
+    return [happened.TrialReleased(trial.id, body.reason, body.unable)]

@@ -1,0 +1,1 @@
+"""The engine: takes requests in batches, commits what they changed, then answers."""

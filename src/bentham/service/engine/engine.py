@@ -1,0 +1,360 @@
+"""The engine: the one place where the pool is read and changed, and where the log is written.
+
+It runs on one event loop, and takes requests in turn. A batch of them is carried out on the pool
+in memory, then what happened is committed in one transaction, and only then is anybody answered:
+whatever was answered, or seen by anybody, is in the log. While a commit is under way, requests
+gather for the next batch, so that one write to disk serves many.
+
+If a commit fails, the pool is ahead of the log. Everybody is told 503 and nothing more is taken on
+until the same events are in the log: whoever repeats a request with its key gets its answer then.
+If another instance wrote meanwhile, what was not committed never happened: this one forgets its
+pool and stands by.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+import structlog
+
+from bentham.core.learning.fit_task import FitTask
+from bentham.core.learning.fit_task import Result as FitResult
+from bentham.errors import (
+    BenthamError,
+    InvalidRecording,
+    SequenceConflict,
+    StorageUnavailable,
+)
+from bentham.service.engine.clock import Clock, SystemClock
+from bentham.service.engine.feeds import Feeds
+from bentham.service.engine.observer import Observer, SilentObserver
+from bentham.service.engine.requests import PendingRequest
+from bentham.service.engine.scope import SERVER, Caller
+from bentham.service.engine.settings import Settings
+from bentham.service.engine.tokens import caller_of
+from bentham.service.engine.working_state import Describe, WorkingState
+from bentham.service.fold import events as happened
+from bentham.service.fold.pool import Pool
+from bentham.service.fold.recovery import recover
+from bentham.service.fold.table import BY_KIND
+from bentham.service.refusals import Conflicting, Invalid, Refusal, Unready
+from bentham.storage import EventLog
+
+Result = TypeVar("Result")
+logger = structlog.get_logger("bentham.engine")
+
+BATCH = 64
+# Looks may be many and long: after so much of them, connections have their turn.
+TURN_SECONDS = 0.02
+SLOW_SECONDS = 2.0
+TICK = 0.25
+RETRY = 0.5
+STANDBY = 1.0
+
+
+class Fits(Protocol):
+    """Computes fits while the engine goes on deciding."""
+
+    def begin(self, task: FitTask) -> FitResult:
+        """Start a fit; calling the result waits for it."""
+
+    def close(self) -> None:
+        """Stop for good."""
+
+
+class Engine:
+    """One instance of the service, leading or standing by."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        settings: Settings,
+        clock: Clock | None = None,
+        observer: Observer | None = None,
+        snapshot: Callable[[], None] | None = None,
+        fits: Fits | None = None,
+    ):
+        self.phase = "starting"
+        self.failure = ""  # why it cannot go on
+        self.fail: Callable[[], None] = lambda: None  # called then
+        # What listeners are told of an event.
+        self.describe: Describe = lambda _, happening: {"name": happening.subject}
+        self.progress = (0, 0)
+        self.settings = settings
+        self.feeds = Feeds()
+        self.log = log
+        self.clock = clock or SystemClock()
+        self.observer = observer or SilentObserver()
+        self.working = self._working_state_of(Pool())
+        self._followed: Pool | None = None  # while standing by: the log as far as it was read
+        self._admitted = False
+        self._snapshot = snapshot
+        self._snapshot_at = 0
+        self._asked: deque[PendingRequest[Any]] = deque()
+        self._wake = asyncio.Event()
+        self.changed = asyncio.Event()  # set, and replaced, when there may be something to run
+        self.stopping = False
+        # One thread writes, so that appends keep their order; another reads what is asked for.
+        self._writer = ThreadPoolExecutor(1, "bentham-log")
+        self._fits = fits
+        self._task: asyncio.Task[None] | None = None
+
+    # -- for whoever asks
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are taken."""
+        return self.phase == "serving"
+
+    @property
+    def lag(self) -> int:
+        """How many events are applied and not committed yet."""
+        return len(self.working.pending)
+
+    async def ask(
+        self, token: str | None, carry_out: Callable[[WorkingState, Caller], Result]
+    ) -> Result:
+        """Have something carried out on the working state in turn, and committed."""
+        if self.phase != "serving":
+            raise self._unready()
+        done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._asked.append(PendingRequest(token, carry_out, done))
+        self._wake.set()
+        return await done
+
+    def _unready(self) -> Unready:
+        text = {
+            "starting": "the server is starting; try again shortly",
+            "standby": "this instance stands by while another one serves; ask that one",
+            "replaying": "the server is reading its log; try again shortly",
+            "unavailable": "the storage is not available, so nothing can be kept; try again with "
+            "the same Idempotency-Key",
+        }.get(self.phase, "the server is stopping")
+        return Unready(text, retry_after=1.0)
+
+    # -- the life of an instance
+
+    def start(self) -> None:
+        """Begin to live, on the running event loop."""
+        self._task = asyncio.get_running_loop().create_task(self._live(), name="bentham-engine")
+
+    def begin_stop(self) -> None:
+        """Whoever waits or listens is let go, so that nothing holds up the end."""
+        self.stopping = True
+        self._wake.set()
+        self.changed.set()
+        self.feeds.close()
+
+    async def stop(self) -> None:
+        """Carry out what is in line, then let go of the log."""
+        self.begin_stop()
+        if self._task is not None:
+            await self._task
+        self.phase = "stopped"
+        self._writer.shutdown(wait=True)
+        if self._fits is not None:
+            self._fits.close()
+        self.log.close()
+
+    async def _live(self) -> None:
+        while not self.stopping:
+            try:
+                if await self._lead():
+                    await self._recover()
+                    await self._serve()
+            except SequenceConflict as error:
+                logger.error("another instance has written; standing by", reason=str(error))
+                self.phase = "starting"
+            except InvalidRecording as error:  # it would not get better by trying again
+                logger.error("the log cannot be read; the server ends", reason=str(error))
+                self.failure = str(error)
+                self.fail()
+                break
+            except StorageUnavailable as error:
+                logger.error("the storage is not available", reason=str(error))
+                await self._pause("unavailable", RETRY)
+            except Exception:
+                # The pool may be half changed: what is committed is the truth, so begin from that.
+                logger.exception("an error in the engine; reading the log again")
+                await self._pause("starting", RETRY)
+            self._forget()
+        self.phase = "stopping"  # nobody would answer who asks from now on
+
+    async def _pause(self, phase: str, seconds: float) -> None:
+        self.phase = phase
+        self._refuse_all()
+        self._wake.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+
+    async def _lead(self) -> bool:
+        while not self.stopping:
+            if await self._in_writer(self.log.lead):
+                return True
+            if self.phase != "standby":
+                logger.info("another instance serves; standing by")
+            await self._pause("standby", STANDBY)
+            # Whoever takes over has only the last second to read, however long the log is.
+            self._followed = await self._in_writer(self._follow)
+        return False
+
+    def _follow(self) -> Pool:
+        return recover(self.log, known=self._followed, loaded=self._note_snapshot)
+
+    async def _recover(self) -> None:
+        self.phase = "replaying"
+        began = self.clock.instant()
+        known, self._followed = self._followed, None
+        pool = await self._in_writer(
+            lambda: recover(self.log, self._note_progress, known=known, loaded=self._note_snapshot)
+        )
+        # What took long is not read again: else an instance that never lives for long enough to
+        # be due for a snapshot would take longer with every start.
+        slow = self.clock.instant() - began > SLOW_SECONDS
+        working = self.working = self._working_state_of(pool)
+        if pool.created is None:
+            working.happen([self.settings.first], working.now())
+        fresh = pool.sequence == 1 or self.settings.new_admin
+        if self.settings.admin is not None and fresh and not self._admitted:
+            self._admitted = True  # once, however often the lead is won
+            working.happen([self.settings.admin()], working.now())
+        if pool.scheduler.patience != self.settings.patience:
+            working.happen([happened.SettingsChanged(self.settings.patience)], working.now())
+        if self._fits is not None:
+            pool.scheduler.fit_by(self._fits.begin)
+        await self._commit()
+        logger.info("serving", events=pool.sequence, studies=len(pool.studies))
+        if slow and self._snapshot is not None:
+            self._snapshot()
+
+    def _note_snapshot(self, sequence: int) -> None:
+        self._snapshot_at = sequence
+
+    def _note_progress(self, done: int, total: int) -> None:
+        self.progress = done, total
+
+    def _forget(self) -> None:
+        """What is in memory and not in the log never happened."""
+        self.working = self._working_state_of(Pool())
+        self.feeds.forget()
+        self._followed = None
+        self._refuse_all()
+
+    def _working_state_of(self, pool: Pool) -> WorkingState:
+        return WorkingState(pool, self.settings.terms, self.clock, self.observer)
+
+    def _refuse_all(self) -> None:
+        refusal = self._unready()
+        while self._asked:
+            asked = self._asked.popleft()
+            if not asked.done.done():
+                asked.done.set_exception(refusal)
+
+    async def _serve(self) -> None:
+        self.phase = "serving"
+        next_tick = self.clock.instant()
+        while not (self.stopping and not self._asked):
+            if not self._asked:
+                self._wake.clear()
+                left = next_tick - self.clock.instant()
+                if left > 0.0:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(min(left, TICK)):
+                            await self._wake.wait()
+            if self.clock.instant() >= next_tick:
+                next_tick = self.clock.instant() + TICK
+                self._tick()
+            await self._take()
+            if self._asked:
+                await asyncio.sleep(0)
+
+    async def _take(self) -> None:
+        """Carry out some of what is asked, commit, answer."""
+        batch: list[PendingRequest[Any]] = []
+        until = time.perf_counter() + TURN_SECONDS
+        try:
+            while self._asked and len(batch) < BATCH and (not batch or time.perf_counter() < until):
+                batch.append(self._asked.popleft())
+                self._carry_out(batch[-1])
+            if self.working.pending:
+                await self._commit_or_wait(batch)
+        except BaseException:
+            for asked in batch:
+                asked.refusal = Unready(
+                    "the server reads its log again; try again", retry_after=1.0
+                )
+            raise
+        finally:
+            for asked in batch:
+                asked.settle()
+
+    def _carry_out(self, asked: PendingRequest[Any]) -> None:
+        working = self.working
+        try:
+            caller = SERVER
+            if asked.token is not None:
+                caller = caller_of(working.pool.tokens, asked.token, working.now())
+            asked.result = asked.carry_out(working, caller)
+        except Refusal as refusal:
+            asked.refusal = refusal
+        except BenthamError as error:  # what the core refuses, before it changes anything
+            working.applying = False
+            status = Invalid if isinstance(error, ValueError) else Conflicting
+            asked.refusal = status(str(error))
+        except Exception as error:
+            if working.applying:
+                raise
+            logger.exception("an error in a request, which changed nothing")
+            asked.refusal = error
+
+    def _tick(self) -> None:
+        # Who lost the lead may have missed what another wrote: all of it is read again.
+        if not self.log.leads():
+            raise SequenceConflict("the lead was lost")
+        self.working.pass_time()
+        due = self.working.pool.sequence - self._snapshot_at >= self.settings.snapshot_events
+        if due and self._snapshot is not None:
+            self._snapshot_at = self.working.pool.sequence
+            self._snapshot()
+
+    async def _commit_or_wait(self, batch: list[PendingRequest[Any]]) -> None:
+        try:
+            await self._commit()
+            return
+        except StorageUnavailable as error:
+            logger.error("nothing can be committed; refusing all requests", reason=str(error))
+        self.phase = "unavailable"
+        for asked in batch:
+            asked.refusal = self._unready()
+            asked.settle()
+        while True:
+            await self._pause("unavailable", RETRY)
+            if self.stopping:
+                return
+            try:
+                await self._commit()
+                break
+            except StorageUnavailable:
+                continue
+        logger.info("the storage is back")
+        self.working.renew_all()  # nobody could renew a lease meanwhile
+        self.phase = "serving"
+
+    async def _commit(self) -> None:
+        records = self.working.pending
+        if records:
+            began = self.clock.instant()
+            await self._in_writer(lambda: self.log.append(records))
+            self.observer.committed(len(records), self.clock.instant() - began)
+            self.working.committed(self.feeds, self.describe)
+            if any(BY_KIND[record.kind].opens for record in records):
+                changed, self.changed = self.changed, asyncio.Event()
+                changed.set()
+
+    async def _in_writer(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work)

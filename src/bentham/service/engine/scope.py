@@ -1,0 +1,189 @@
+"""Who sees what: the one place where every question is narrowed to its tenant.
+
+An admin sees everything, a tenant what is its own, a device what its token registered. What
+cannot be seen is missing, in the same words as what never was.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TypeVar
+
+from bentham.service.fold.entities import Dataset, Device, Study, Tenant, Token, Trial
+from bentham.service.fold.pool import Pool
+from bentham.service.refusals import Forbidden, Invalid, Missing
+
+Thing = TypeVar("Thing", Dataset, Study, Trial)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the token's id and role, and its tenant if it is one's."""
+
+    token: str
+    role: str
+    tenant: str | None = None
+
+
+# The server itself, which may do anything.
+SERVER = Caller("server", "admin")
+
+
+class Scope:
+    """What a caller can see of the pool."""
+
+    def __init__(self, pool: Pool, caller: Caller):
+        self._pool, self._caller = pool, caller
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is hidden."""
+        return self._caller.role == "admin"
+
+    @property
+    def tenant_name(self) -> str | None:
+        """The tenant to which the view is narrowed; None for an operator's."""
+        return self._caller.tenant
+
+    # -- one thing
+
+    def tenant(self, name: str) -> Tenant:
+        """A tenant by its name."""
+        tenant = self._pool.tenants.get(name) if self._owns(name) else None
+        if tenant is None:
+            raise Missing(f"there is no tenant {name!r}")
+        return tenant
+
+    def tenant_for(self, named: str | None) -> Tenant:
+        """The caller's tenant, or the one that an admin names."""
+        if self._caller.role == "tenant":
+            if named not in (None, self._caller.tenant):
+                raise Missing(f"there is no tenant {named!r}")
+            return self.tenant(self._caller.tenant or "")
+        if named is None:
+            raise Invalid("say for which tenant the study is, by the field tenant")
+        return self.tenant(named)
+
+    def token(self, name: str) -> Token:
+        """A token by its id."""
+        token = self._pool.tokens.get(name)
+        if token is None or not self.everything:
+            raise Missing(f"there is no token {name!r}")
+        return token
+
+    def study(self, name: str) -> Study:
+        """A study by its id."""
+        study = self._pool.studies.get(name)
+        if study is None or not self._owns(study.tenant.name):
+            raise Missing(f"there is no study {name!r}")
+        return study
+
+    def dataset(self, name: str) -> Dataset:
+        """A dataset by its id; those without a tenant are everybody's."""
+        dataset = self._pool.datasets.get(name)
+        if dataset is None or not (self._owns(dataset.tenant) or not dataset.tenant):
+            raise Missing(f"there is no dataset {name!r}")
+        return dataset
+
+    def device(self, name: str) -> Device:
+        """A device by its name."""
+        device = self._pool.devices.get(name)
+        if device is None or not (self.everything or device.token == self._caller.token):
+            raise Missing(f"there is no device {name!r}; register it first")
+        return device
+
+    def trial(self, name: str) -> Trial:
+        """A trial by its id."""
+        trial = self._pool.trials.get(name)
+        if trial is None or not self._sees(trial):
+            raise Missing(f"there is no trial {name!r}")
+        return trial
+
+    # -- many
+
+    def tenants(self) -> list[Tenant]:
+        """All tenants, or one's own."""
+        return [tenant for name, tenant in self._pool.tenants.items() if self._owns(name)]
+
+    def devices(self) -> list[Device]:
+        """All devices, or those that the token registered."""
+        return [
+            device
+            for device in self._pool.devices.values()
+            if self.everything or device.token == self._caller.token
+        ]
+
+    def datasets(self) -> Iterator[Dataset]:
+        """Datasets, the newest first: one's own and everybody's."""
+        if self.everything:
+            return reversed(self._pool.datasets.values())
+        tenant = self._pool.tenants.get(self._caller.tenant or "")
+        own = reversed(tenant.datasets.values()) if tenant else iter(())
+        return chain(own, reversed(self._pool.installed.values()))
+
+    def studies(self, state: str | None = None) -> Iterator[Study]:
+        """Studies, the newest first."""
+        own = self._own_studies()
+        return (study for study in own if state is None or study.state == state)
+
+    def studies_named(self, names: Iterable[str]) -> list[Study]:
+        """Those studies among the ids given that can be seen."""
+        found = (self._pool.studies.get(name) for name in dict.fromkeys(names))
+        return [study for study in found if study is not None and self._owns(study.tenant.name)]
+
+    def current(self) -> Iterator[Study]:
+        """Studies that are not closed, tenant by tenant, the oldest first."""
+        return (study for tenant in self.tenants() for study in tenant.current.values())
+
+    def trials(self, study: str | None = None, state: str | None = None) -> Iterator[Trial]:
+        """Trials, the newest first."""
+        return (
+            trial
+            for trial in self._own_trials(study)
+            if (state is None or trial.state == state) and self._sees(trial)
+        )
+
+    def _own_studies(self) -> Iterable[Study]:
+        if self._caller.role == "tenant":
+            tenant = self._pool.tenants.get(self._caller.tenant or "")
+            return reversed(tenant.studies.values()) if tenant else ()
+        return reversed(self._pool.studies.values()) if self.everything else ()
+
+    def _own_trials(self, study: str | None) -> Iterable[Trial]:
+        """Never everybody's, but for who sees everything: others must not make it take longer."""
+        if study is not None:
+            return reversed(self.study(study).trials)
+        if self._caller.role == "device":
+            return reversed(self._pool.trials_of.get(self._caller.token, []))
+        if self._caller.role == "tenant":
+            tenant = self._pool.tenants.get(self._caller.tenant or "")
+            return reversed(tenant.trials) if tenant else ()
+        return reversed(self._pool.trials.values())
+
+    def _owns(self, tenant: str) -> bool:
+        return self.everything or (self._caller.role == "tenant" and self._caller.tenant == tenant)
+
+    def _sees(self, trial: Trial) -> bool:
+        if self._caller.role == "device":
+            return trial.token == self._caller.token
+        return self._owns(trial.study.tenant.name)
+
+
+def page(things: Iterator[Thing], limit: int, after: str | None) -> tuple[list[Thing], str | None]:
+    """So many things after the one named, and the id to go on from if there are more."""
+    if after is not None:
+        for thing in things:
+            if thing.id == after:
+                break
+        else:
+            raise Invalid(f"after={after!r} is not in this list; begin again without it")
+    found = list(islice(things, limit + 1))
+    return found[:limit], found[limit - 1].id if len(found) > limit else None
+
+
+def require(caller: Caller, *roles: str) -> None:
+    """Refuse a caller whose role does not allow something at all."""
+    if caller.role not in roles:
+        raise Forbidden(
+            f"a token of role {caller.role!r} may not do this; it takes {' or '.join(roles)}"
+        )

@@ -1,0 +1,1 @@
+"""How each event changes what is known, by what it is about."""

@@ -1,0 +1,20 @@
+"""Datasets."""
+
+from bentham.service.fold import events as happened
+from bentham.service.fold.entities import Dataset, as_json
+from bentham.service.fold.state import State
+
+
+def dataset_added(state: State, time: float, event: happened.DatasetAdded) -> None:
+    """A table of data can be named from now on."""
+    made = Dataset(
+        event.id, event.tenant, event.name, event.hash, event.format, event.delimiter,
+        event.bytes, event.rows, len(event.columns), as_json(event.columns), tuple(event.notes),
+        time,
+    )  # fmt: skip
+    state.datasets[made.id] = state.datasets_of(made.tenant)[made.id] = made
+
+
+def dataset_dropped(state: State, time: float, event: happened.DatasetDropped) -> None:  # noqa: ARG001
+    """It can be named no longer."""
+    del state.datasets[event.id], state.datasets_of(event.tenant)[event.id]

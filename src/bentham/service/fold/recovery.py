@@ -1,0 +1,63 @@
+"""From the log to the pool: the latest snapshot that can be read, then the events after it."""
+
+from collections.abc import Callable
+
+import structlog
+
+from bentham.errors import InvalidSnapshot
+from bentham.service.fold.events import decode
+from bentham.service.fold.pool import Pool
+from bentham.service.fold.snapshots import dump, load
+from bentham.storage import EventLog
+
+logger = structlog.get_logger("bentham.recovery")
+Progress = Callable[[int, int], None]
+
+
+def recover(
+    log: EventLog,
+    progress: Progress | None = None,
+    snapshots: bool = True,
+    known: Pool | None = None,
+    loaded: Callable[[int], None] | None = None,
+) -> Pool:
+    """The pool that the log tells of. `progress` hears how many events of how many are applied.
+
+    `known` is what it told of before: then only what came since is read, into the same pool.
+    `loaded` hears how many events came with a snapshot.
+    """
+    if known is None and snapshots:
+        known = _from_snapshot(log)
+        if known is not None and loaded is not None:
+            loaded(known.sequence)
+    pool = Pool() if known is None else known
+    head = log.head()
+    for record in log.read(after=pool.sequence):
+        event = decode(record.kind, record.version, record.body)
+        pool.apply(record.sequence, record.time, event, record.actor, record.key)
+        if progress is not None and record.sequence % 1000 == 0:
+            progress(record.sequence, head)
+    return pool
+
+
+def _from_snapshot(log: EventLog) -> Pool | None:
+    """A snapshot of another format, or a damaged one, is skipped: the log alone is enough."""
+    found = log.load_snapshot()
+    while found is not None:
+        sequence, data = found
+        try:
+            pool = load(data)
+        except InvalidSnapshot as error:
+            logger.warning("a snapshot was not used", sequence=sequence, reason=str(error))
+            pool = None
+        if isinstance(pool, Pool) and pool.sequence == sequence:
+            return pool
+        found = log.load_snapshot(before=sequence)
+    return None
+
+
+def save_snapshot(log: EventLog, pool: Pool) -> int:
+    """Keep the pool as it is; returns how large the snapshot is."""
+    data = dump(pool)
+    log.save_snapshot(pool.sequence, data)
+    return len(data)

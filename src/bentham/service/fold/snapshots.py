@@ -1,0 +1,307 @@
+"""A state as bytes, and back: what is loaded goes on exactly as what was dumped would have.
+
+    data = dump(scheduler)
+    again = load(data)      # every later decision of both is equal, to the bit
+
+    header   magic, format, Bentham's version, formats, size, digest
+    formats  SHA-256 of FORMATS below and of the numpy and scipy that computed the state: a
+             snapshot made with others is refused, and the log is replayed instead
+    digest   SHA-256 of everything else: whatever is damaged is refused before it is read
+    payload  a pickle, compressed; `size` is its length before
+
+A digest does not keep out who can compute one, so the pickle is not trusted either. It never holds
+a class or a function: objects are made by the few makers below, which look for their class among
+those of FORMATS that are imported already, and run no constructor. So a hostile pickle gets
+nothing into its hands that it could call, and no class to change. It can still make a state that
+is wrong, use up memory or, nested deep enough, crash the interpreter: keep snapshots where only
+the service writes.
+"""
+
+import hashlib
+import io
+import pickle
+import platform
+import struct
+import sys
+import zlib
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from enum import Enum
+from functools import cache
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy
+
+from bentham import __version__
+from bentham.errors import InvalidSnapshot
+
+__all__ = ["dump", "load"]
+
+MAGIC, FORMAT = b"\x89BENTHAM", 1
+# A payload that is said to be larger is not unpacked, and none is made.
+LARGEST_PAYLOAD = 1 << 32
+LEVEL = 1  # of compression: higher ones take longer than they save
+# Whose classes a snapshot may hold, and the format of each. Raise a format whenever a class there
+# is renamed or moved, gains, loses or reinterprets an attribute, or when the same event changes
+# the state otherwise than before: `tests/golden/snapshot-formats.json` records the attributes,
+# and a test fails where they changed and the format did not. Methods of these classes named
+# append, extend, add, __setitem__ and __setstate__ can be called by a pickle: they must do no I/O.
+FORMATS = {"bentham.core": 4, "bentham.service.fold": 2}
+# Numbers only: an array of objects, or of records, would read pointers out of a file.
+NUMBERS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
+# The same text every time: a pickle writes it once.
+_NUMBER_OF = {np.dtype(kind): kind for kind in NUMBERS}
+_HEADER = struct.Struct(f">{len(MAGIC)}sH32s32sQ32s")
+_DIGEST_AT = _HEADER.size - 32
+_REMEDY = "replay the log instead"
+
+
+def _formats() -> bytes:
+    """A digest of what a snapshot of this Bentham holds, and of what computed it."""
+    computed_with = (np.__version__, scipy.__version__, platform.machine())
+    return hashlib.sha256(repr((sorted(FORMATS.items()), computed_with)).encode()).digest()
+
+
+_VERSION = __version__.encode().ljust(32, b"\0")
+
+
+def dump(thing: object) -> bytes:
+    """Plain data, arrays of numbers, and objects of Bentham's fold, as bytes."""
+    stream = io.BytesIO()
+    try:
+        _Pickler(stream, protocol=5).dump(thing)
+    except (RecursionError, pickle.PicklingError) as error:
+        raise InvalidSnapshot(f"no snapshot can be made of this: {error}") from error
+    with stream.getbuffer() as raw:
+        if len(raw) > LARGEST_PAYLOAD:
+            raise InvalidSnapshot(
+                f"a snapshot would take {len(raw)} bytes, more than {LARGEST_PAYLOAD}; {_REMEDY}"
+            )
+        return _sealed(zlib.compress(raw, LEVEL), len(raw))
+
+
+def load(data: bytes) -> object:
+    """What was dumped, its caches empty; raises InvalidSnapshot on anything else."""
+    raw = _unpacked(data)
+    stream = io.BufferedReader(io.BytesIO(raw), 1 << 20)
+    unpickler = _Unpickler(stream)
+    try:
+        thing = unpickler.load()
+    except InvalidSnapshot:
+        raise
+    except Exception as error:
+        # A pickle that is none may raise anything, out of whatever it was about to make.
+        raise InvalidSnapshot(f"the snapshot cannot be read ({error!r}); {_REMEDY}") from error
+    finally:
+        unpickler.refuse_changed_members()
+    if stream.read(1):
+        raise InvalidSnapshot(f"the snapshot goes on after its end; {_REMEDY}")
+    return thing
+
+
+def _sealed(payload: bytes, size: int) -> bytes:
+    """A payload under its header."""
+    blank = _HEADER.pack(MAGIC, FORMAT, _VERSION, _formats(), size, b"")
+    return b"".join((blank[:_DIGEST_AT], _digest(blank, payload), payload))
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The payload, after every check that needs no look into it."""
+    if len(data) < _HEADER.size or not data.startswith(MAGIC):
+        raise InvalidSnapshot(f"this is no snapshot, or only the beginning of one; {_REMEDY}")
+    _, format_number, version, formats, size, digest = _HEADER.unpack_from(data)
+    if format_number != FORMAT:
+        raise InvalidSnapshot(
+            f"the snapshot has format {format_number}, this is format {FORMAT}; {_REMEDY}"
+        )
+    view = memoryview(data)
+    if digest != _digest(view[: _HEADER.size], view[_HEADER.size :]):
+        raise InvalidSnapshot(f"the snapshot is damaged: its digest differs; {_REMEDY}")
+    if formats != _formats():
+        other = version.rstrip(b"\0").decode(errors="replace")
+        raise InvalidSnapshot(
+            f"the snapshot has another format (it was written by Bentham {other}), or was computed "
+            f"with another numpy or scipy; {_REMEDY}"
+        )
+    if size > LARGEST_PAYLOAD:
+        raise InvalidSnapshot(f"the snapshot says it unpacks to {size} bytes; {_REMEDY}")
+    unpacker = zlib.decompressobj()
+    try:
+        # One byte more than it should be, to see whether it is: never all of a bomb.
+        raw = unpacker.decompress(view[_HEADER.size :], size + 1)
+    except zlib.error as error:
+        raise InvalidSnapshot(f"the snapshot cannot be unpacked ({error}); {_REMEDY}") from error
+    if len(raw) != size or not unpacker.eof or unpacker.unused_data:
+        raise InvalidSnapshot(f"the snapshot is not as long as it says; {_REMEDY}")
+    return raw
+
+
+def _digest(header: bytes | memoryview, payload: bytes | memoryview) -> bytes:
+    digest = hashlib.sha256(header[:_DIGEST_AT])
+    digest.update(payload)
+    return digest.digest()
+
+
+# -- the makers: what a pickle may call, and how each kind of object is told in their words
+
+
+@cache
+def _class_named(name: str) -> type:
+    """A class of the fold, by its module and its name; nothing is imported for it."""
+    module, _, own = name.partition(":")
+    known = any(f"{module}.".startswith(f"{package}.") for package in FORMATS)
+    if not known or module == __name__:
+        raise InvalidSnapshot(f"a snapshot holds nothing like {name!r}; {_REMEDY}")
+    found = vars(sys.modules[module]).get(own) if module in sys.modules else None
+    # Not what the module merely imported: that may be anything.
+    if not isinstance(found, type) or _name_of(found) != name:
+        raise InvalidSnapshot(f"there is no class {name!r} here; {_REMEDY}")
+    return found
+
+
+def _name_of(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _instance(name: str) -> object:
+    """An object without attributes, which follow; no constructor is run."""
+    kind = _class_named(name)
+    if issubclass(kind, Enum):
+        raise InvalidSnapshot(f"{name!r} has members, and no others are made; {_REMEDY}")
+    return object.__new__(kind)
+
+
+def _named(name: str, *values: object) -> object:
+    """A NamedTuple."""
+    kind: Any = _class_named(name)
+    return tuple.__new__(kind, values) if len(values) == len(kind._fields) else _refuse(name)
+
+
+def _member(name: str, value: object) -> Enum:
+    """A member of an enumeration."""
+    kind = _class_named(name)
+    return kind(value) if issubclass(kind, Enum) else _refuse(name)
+
+
+def _array(kind: str, shape: tuple[int, ...], order: Any, data: bytes | bytearray) -> object:
+    """An array of numbers, as contiguous as it was, and writable if it was."""
+    if kind not in NUMBERS or not isinstance(data, bytes | bytearray):
+        _refuse(kind)
+    array: Any = np.ndarray(shape, kind, data, order=order)
+    return array if array.nbytes == len(data) else _refuse(kind)
+
+
+def _scalar(kind: str, data: bytes) -> object:
+    """A number of numpy's."""
+    return np.frombuffer(data, kind)[0] if kind in NUMBERS else _refuse(kind)
+
+
+def _refuse(what: str) -> NoReturn:
+    raise InvalidSnapshot(f"the snapshot makes {what!r} of what does not fit; {_REMEDY}")
+
+
+_COLLECTIONS = (deque, OrderedDict)
+_MAKERS = (_instance, _named, _member, _array, _scalar)
+_KNOWN = (*_MAKERS, *_COLLECTIONS)
+
+
+class _Pickler(pickle.Pickler):
+    """Tells every object in the words of the makers, and refuses what they have no words for."""
+
+    def __init__(self, stream: io.BytesIO, protocol: int):
+        super().__init__(stream, protocol)
+        self._names: dict[type, str] = {}  # one text for every class, so that it is written once
+
+    def reducer_override(self, thing: Any) -> Any:
+        kind = type(thing)
+        if kind is np.ndarray:
+            return _array, self._told(thing)
+        if kind in _COLLECTIONS or any(thing is known for known in _KNOWN):
+            return NotImplemented
+        if isinstance(thing, np.generic) and thing.dtype in _NUMBER_OF:
+            return _scalar, (_NUMBER_OF[thing.dtype], thing.tobytes())
+        name = self._names.get(kind) or self._names.setdefault(kind, self._checked_name(thing))
+        if isinstance(thing, Enum):
+            return _member, (name, thing.value)
+        if isinstance(thing, tuple):
+            return _named, (name, *thing)
+        return _instance, (name,), thing.__getstate__()
+
+    def _told(self, array: Any) -> tuple[object, ...]:
+        flags = array.flags
+        # A layout with gaps would be lost, and with it the order in which numpy adds up.
+        number = _NUMBER_OF.get(array.dtype)
+        if number is None or not (flags.c_contiguous or flags.f_contiguous):
+            raise InvalidSnapshot(
+                f"no snapshot can be made of an array of {array.dtype} with strides "
+                f"{array.strides}; keep a contiguous array of numbers"
+            )
+        order = "C" if flags.c_contiguous else "F"
+        return number, array.shape, order, pickle.PickleBuffer(array)
+
+    def _checked_name(self, thing: object) -> str:
+        kind = type(thing)
+        name = _name_of(kind)
+        plain = (
+            isinstance(thing, Enum) or hasattr(kind, "_fields") or kind.__new__ is object.__new__
+        )
+        try:
+            if plain and _class_named(name) is kind:
+                return name
+        except InvalidSnapshot:
+            pass
+        raise InvalidSnapshot(
+            f"no snapshot can be made of {thing!r}: {name} is neither plain data nor a class of "
+            f"{' or '.join(FORMATS)}"
+        )
+
+
+class _Guarded:
+    """A maker that can be called and not changed: a pickle may set attributes of what it has."""
+
+    __slots__ = ("_make",)
+    _make: Callable[..., object]
+
+    def __init__(self, make: Callable[..., object]):
+        object.__setattr__(self, "_make", make)
+
+    def __call__(self, *values: object) -> object:
+        return self._make(*values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise InvalidSnapshot(f"the snapshot changes what makes it; {_REMEDY}")
+
+
+class _Unpickler(pickle.Unpickler):
+    """Knows the makers, two collections, and nothing else."""
+
+    def __init__(self, stream: "io.BufferedReader[io.BytesIO]"):
+        super().__init__(stream)
+        self._members: dict[int, tuple[Enum, dict[str, object]]] = {}
+        self._known: dict[tuple[str, str], object] = {
+            **{(kind.__module__, kind.__name__): kind for kind in _COLLECTIONS},
+            **{(make.__module__, make.__name__): _Guarded(make) for make in _MAKERS},
+            (_member.__module__, _member.__name__): _Guarded(self._noted_member),
+        }
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in self._known:
+            raise InvalidSnapshot(f"the snapshot asks for {module}.{name}; {_REMEDY}")
+        return self._known[module, name]
+
+    def _noted_member(self, name: str, value: object) -> Enum:
+        member = _member(name, value)
+        self._members.setdefault(id(member), (member, dict(vars(member))))
+        return member
+
+    def refuse_changed_members(self) -> None:
+        """Members of enumerations are the program's own: put back what a pickle did to them."""
+        changed = False
+        for member, before in self._members.values():
+            if vars(member) != before:
+                vars(member).clear()
+                vars(member).update(before)
+                changed = True
+        if changed:
+            raise InvalidSnapshot(f"the snapshot changes what is not its own; {_REMEDY}")

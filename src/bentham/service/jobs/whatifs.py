@@ -1,0 +1,159 @@
+"""Questions of what if: one is computed at a time, elsewhere, and the latest answers are kept.
+
+They are kept in memory only: nothing of them is in the log, and a server that starts again knows
+none. Whoever computes them must not keep the event loop from running.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from typing import Any, Protocol
+
+import structlog
+
+from bentham.errors import BenthamError
+from bentham.service.refusals import Conflicting, Invalid, Missing
+from bentham.service.views.entities import View
+from bentham.wire.whatif import MOST_DEVICES, WhatIfCreate
+
+MOST_WAITING, MOST_KEPT = 4, 20
+_FOUND = frozenset(
+    {
+        "progress", "regret", "devices", "now", "estimate", "simulated", "studies", "sequence",
+        "answers", "curves", "notes",
+    }
+)  # fmt: skip
+logger = structlog.get_logger("bentham.whatif")
+
+
+class Forecaster(Protocol):
+    """Computes the answer to a question."""
+
+    def __call__(self, asked: WhatIfCreate, now: float) -> AsyncGenerator[dict[str, Any], None]:
+        """What is found out, piece by piece: each replaces what it names of those before.
+
+        It raises a BenthamError where it cannot, and gives up at once when it is closed.
+        """
+
+
+class WhatIfs:
+    """The questions of one instance."""
+
+    def __init__(self, forecaster: Forecaster | None, clock: Callable[[], float]):
+        self._forecaster, self._clock = forecaster, clock
+        self._views: dict[str, View] = {}  # the oldest first
+        self._asked: dict[str, WhatIfCreate] = {}  # of those that wait or run
+        self._waiting: deque[str] = deque()
+        self._keys: dict[str, str] = {}
+        self._running: str | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def ask(self, asked: WhatIfCreate, devices: int, now: float, key: str = "") -> View:
+        """Have a question answered in its turn; there are so many `devices` now."""
+        if key and (known := self._keyed(key)) is not None:
+            return known
+        if self._forecaster is None:
+            raise Conflicting("this server computes no forecasts; start it with bentham serve")
+        if len(self._waiting) >= MOST_WAITING:
+            raise Conflicting(
+                f"{MOST_WAITING} questions wait already; wait until one is answered, or cancel one"
+            )
+        name = f"w_{secrets.token_hex(8)}"
+        self._views[name] = {
+            "id": name, "state": "waiting", "progress": 0.0, "reason": "", "created": now,
+            "regret": asked.regret,
+            "devices": asked.devices or max(1, min(MOST_DEVICES, 2 * devices)),
+            "now": devices, "estimate": None, "draws": asked.draws, "simulated": 0, "studies": 0,
+            "sequence": 0, "answers": [], "curves": [], "notes": [],
+        }  # fmt: skip
+        self._asked[name] = asked
+        self._waiting.append(name)
+        if key:
+            self._keys[key] = name
+        self._forget()
+        self._go_on()
+        return self._views[name]
+
+    def all(self) -> list[View]:
+        """Every question that is kept, the newest first, without curves: all would be long."""
+        return [{**view, "curves": []} for view in reversed(self._views.values())]
+
+    def find(self, name: str) -> View:
+        """One question."""
+        if name not in self._views:
+            raise Missing(f"there is no what-if {name!r}; the latest {MOST_KEPT} are kept")
+        return self._views[name]
+
+    def cancel(self, name: str) -> View:
+        """Give a question up; what is found out already stays. One that ended stays as it is."""
+        view = self.find(name)
+        if name in self._asked:
+            view["state"], view["reason"] = "cancelled", "cancelled"
+            del self._asked[name]
+            if name == self._running:
+                assert self._task is not None
+                self._task.cancel()
+            else:
+                self._waiting.remove(name)
+        return view
+
+    async def close(self) -> None:
+        """Give everything up."""
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    def _keyed(self, key: str) -> View | None:
+        """What was asked with the same key; another body under it is refused."""
+        route, _, body = key.partition(":")
+        for known, name in self._keys.items():
+            before, _, was = known.partition(":")
+            if before == route:
+                if was != body:
+                    raise Invalid(
+                        "this Idempotency-Key was used for another request; take a new one"
+                    )
+                return self._views[name]
+        return None
+
+    def _forget(self) -> None:
+        ended = [name for name in self._views if name not in self._asked]
+        for name in ended[: max(0, len(self._views) - MOST_KEPT)]:
+            del self._views[name]
+        self._keys = {key: name for key, name in self._keys.items() if name in self._views}
+
+    def _go_on(self) -> None:
+        if self._task is None and self._waiting:
+            self._running = self._waiting.popleft()
+            self._task = asyncio.get_running_loop().create_task(self._answer(self._running))
+            self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._task = self._running = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("internal error in a what-if", exc_info=error)
+        if not task.get_loop().is_closed():
+            self._go_on()
+
+    async def _answer(self, name: str) -> None:
+        view, asked, forecaster = self._views[name], self._asked[name], self._forecaster
+        assert forecaster is not None
+        view["state"] = "running"
+        state, reason = "failed", "internal server error; the server's log has the details"
+        try:
+            async with aclosing(forecaster(asked, self._clock())) as pieces:
+                async for piece in pieces:
+                    view.update({key: piece[key] for key in _FOUND & piece.keys()})
+            state, reason = "complete", ""
+        except BenthamError as error:
+            reason = str(error)
+        except asyncio.CancelledError:
+            state, reason = "cancelled", view["reason"] or "the server stopped"
+            raise
+        finally:
+            view["state"], view["reason"] = state, reason
+            self._asked.pop(name, None)

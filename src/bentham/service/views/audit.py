@@ -1,0 +1,117 @@
+"""The log as a file, and every decision in it made again: for audit, and for a laptop.
+
+The first line says what the file is, every further one is a record. Hashes of tokens are left out:
+the file gives nobody access. Hashes of datasets stay: they say which content was used.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bentham.core import Decision
+from bentham.errors import BenthamError, InvalidRecording
+from bentham.service.fold.events import TrialLeased, decode
+from bentham.service.fold.pool import Pool
+from bentham.storage import Record
+
+FORMAT, VERSION = "bentham-log", 1
+_FIELDS: dict[str, Any] = {
+    "sequence": int, "time": (int, float), "kind": str, "version": int, "actor": str,
+    "request": str, "tenant": str, "key": str, "body": dict,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A decision that would come out otherwise now."""
+
+    sequence: int
+    trial: str
+    recorded: Decision
+    remade: Decision | None
+
+
+def export_lines(records: Iterable[Record]) -> Iterator[str]:
+    """The lines of a file."""
+    yield json.dumps({"format": FORMAT, "version": VERSION})
+    for record in records:
+        body = json.loads(record.body)
+        if record.kind == "token-issued":
+            body["hash"] = ""
+        fields: dict[str, Any] = {name: getattr(record, name) for name in _FIELDS}
+        yield json.dumps({**fields, "body": body}, allow_nan=False)
+
+
+def log_view(record: Record) -> dict[str, Any]:
+    """A record as operators see it; hashes of tokens are nobody's business."""
+    body = json.loads(record.body)
+    if record.kind == "token-issued":
+        body.pop("hash", None)
+    return {
+        "sequence": record.sequence,
+        "time": record.time,
+        "kind": record.kind,
+        "version": record.version,
+        "actor": record.actor,
+        "request": record.request,
+        "tenant": record.tenant,
+        "body": body,
+    }
+
+
+def read_lines(path: Path) -> Iterator[Record]:
+    """The records of a file that `export_lines` made."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                data = _parsed(path, number, line)
+                if number == 1:
+                    if (data.get("format"), data.get("version")) != (FORMAT, VERSION):
+                        raise InvalidRecording(
+                            f"{path}: not an exported log of version {VERSION}; make one with "
+                            "bentham log export"
+                        )
+                else:
+                    yield _record(path, number, data)
+    except UnicodeDecodeError:
+        raise InvalidRecording(f"{path}: not an exported log, since not UTF-8 text") from None
+    except OSError as error:
+        raise InvalidRecording(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise InvalidRecording(f"{path}, row {number}: not a JSON object; is the file whole?")
+    return data
+
+
+def _record(path: Path, number: int, data: dict[str, Any]) -> Record:
+    for name, kinds in _FIELDS.items():
+        if not isinstance(data.get(name), kinds) or isinstance(data[name], bool):
+            raise InvalidRecording(f"{path}, row {number}: {name} is {data.get(name)!r}")
+    fields = {name: data[name] for name in _FIELDS}
+    return Record(**{**fields, "body": json.dumps(data["body"])})
+
+
+def verify(records: Iterable[Record], pool: Pool) -> Iterator[Difference | None]:
+    """Fold records into the pool, making every decision again; yields once for every record."""
+    for record in records:
+        difference = None
+        try:
+            event = decode(record.kind, record.version, record.body)
+            if isinstance(event, TrialLeased):
+                remade = pool.scheduler.decide(event.decision.device, event.barred)
+                if remade != event.decision:
+                    difference = Difference(record.sequence, event.id, event.decision, remade)
+            pool.apply(record.sequence, record.time, event, record.actor, record.key)
+        except (BenthamError, KeyError) as error:
+            raise InvalidRecording(
+                f"event {record.sequence} ({record.kind}) does not fit what came before ({error})"
+            ) from None
+        yield difference

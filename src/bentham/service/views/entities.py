@@ -1,0 +1,323 @@
+"""What is shown of things: plain data in the shapes that `wire` describes."""
+
+import json
+from math import inf, isfinite
+from typing import Any
+
+from bentham.core.problem.decision import RunnerUp
+from bentham.service.engine.leases import Leases
+from bentham.service.engine.scope import Scope
+from bentham.service.fold.entities import Dataset, Device, Study, Tenant, Token, Trial
+from bentham.service.fold.events import TrialLeased
+from bentham.service.fold.pool import Pool
+
+View = dict[str, Any]
+
+# What a rule that changed a decision is, in words.
+_RULES = {
+    "weights": "weights of tenants and studies put this first",
+    "running-trials": "a tenant runs as many trials as it may",
+    "device-time": "a tenant has used its device time of the day",
+    "starvation-guard": "a study had waited for as long as any may",
+}
+
+
+def tenant_view(tenant: Tenant, now: float) -> View:
+    """A tenant."""
+    return {
+        "name": tenant.name,
+        "weight": tenant.weight,
+        "limits": limits_view(tenant),
+        "created": tenant.created,
+        "studies": len(tenant.studies),
+        "open_studies": sum(study.state == "open" for study in tenant.current.values()),
+        "running_trials": len(tenant.running),
+        "device_seconds": tenant.device_seconds,
+        "device_seconds_today": tenant.seconds_today(now),
+    }
+
+
+def limits_view(tenant: Tenant) -> View:
+    """What a tenant may use at most; None: anything."""
+    names = ("running_trials", "device_seconds_per_day")
+    return {name: tenant.limits.get(name) for name in names}
+
+
+def token_view(token: Token) -> View:
+    """A token, without anything that opens."""
+    return {
+        "id": token.id,
+        "role": token.role,
+        "tenant": token.tenant,
+        "label": token.label,
+        "created": token.created,
+        "expires": token.expires,
+        "revoked": token.revoked,
+    }
+
+
+def study_view(pool: Pool, study: Study, whole: bool = True) -> View:
+    """A study, and how far it is; on the whole with what it is over."""
+    return {
+        "id": study.id,
+        "tenant": study.tenant.name,
+        "name": study.name,
+        "dataset": study.dataset,
+        "metric": study.metric,
+        "state": study.state,
+        "reason": study.reason,
+        "weight": study.weight,
+        "floor": study.floor,
+        "rows": study.rows,
+        "columns": study.columns,
+        "stop": study.stop,
+        "created": study.created,
+        "models": len(study.models),
+        "untried": study.untried,
+        "trials": dict(study.counts),
+        "device_seconds": study.device_seconds,
+        "incumbent": _incumbent_view(pool, study),
+        "data": study.data.get("name", ""),
+        "training": training_view(study) if whole else None,
+    }
+
+
+def _incumbent_view(pool: Pool, study: Study) -> View | None:
+    if study.best is None:
+        return None
+    model, score = study.best
+    trial = pool.trials.get(study.shared.tried[model].trial)
+    return {
+        "model": model,
+        "score": score,
+        "trial": "" if trial is None else trial.id,
+        "metrics": {} if trial is None else dict(trial.metrics),
+        **model_view(pool, study, model),
+    }
+
+
+def model_view(pool: Pool, study: Study, model: str) -> View:
+    """What a model of the catalogue stands for; of a model that the tenant named, nothing."""
+    said = pool.descriptions.get(model) if study.drawn else None
+    if said is None:
+        return {"algorithm": "", "configuration": {}}
+    return {"algorithm": said.algorithm, "configuration": dict(said.configuration)}
+
+
+def record_view(study: Study) -> list[View]:
+    """A study's learning record: its scores in the order in which they came, and the best by then.
+
+    Scores of trials that other studies over the same data had run are among them.
+    """
+    lines: list[View] = []
+    trials = [
+        trial
+        for other in study.shared.studies
+        for trial in other.trials
+        if trial.state == "complete"
+        and trial.model in study.models
+        # As for the incumbent: of what comes when it is closed, its own only counts.
+        and (other is study or study.closed is None or (trial.ended or 0.0) <= study.closed)
+    ]
+    best, used = -inf, 0.0
+    for trial in sorted(trials, key=lambda trial: (trial.ended or 0.0, trial.number)):
+        assert trial.ended is not None
+        assert trial.score is not None
+        best = max(best, trial.score)
+        duration = trial.ended - trial.started
+        used += duration if trial.study is study else 0.0
+        lines.append(
+            {
+                "trial": trial.id,
+                "model": trial.model,
+                "time": trial.ended,
+                "seconds": max(0.0, trial.ended - study.created),
+                "device_seconds": used,
+                "cost": trial.cost,
+                "duration": duration,
+                "score": trial.score,
+                "best": best,
+            }
+        )
+    return lines
+
+
+def dataset_view(dataset: Dataset, whole: bool = True) -> View:
+    """A dataset, and what was found in it; on the whole with its columns."""
+    return {
+        "id": dataset.id,
+        "tenant": dataset.tenant,
+        "name": dataset.name,
+        "hash": dataset.hash,
+        "format": dataset.format,
+        "delimiter": dataset.delimiter,
+        "bytes": dataset.bytes,
+        "rows": dataset.rows,
+        "width": dataset.width,
+        "columns": json.loads(dataset.columns) if whole else [],
+        "notes": list(dataset.notes),
+        "created": dataset.created,
+    }
+
+
+def training_view(study: Study) -> View | None:
+    """What a study over data is over."""
+    if not study.data:
+        return None
+    return {**study.data, **json.loads(study.shared.training)}
+
+
+def candidate_views(pool: Pool, study: Study) -> list[View]:
+    """Every model of a study: what is known of it, and what is believed while it is served."""
+    beliefs = pool.scheduler.beliefs(study.id) if study.served else {}
+    weight = study.weight * study.tenant.weight
+    views = []
+    for model, said in study.models.items():
+        tried, belief = study.shared.tried.get(model), beliefs.get(model)
+        state = "untried" if tried is None else tried.state
+        gain = belief.expected_improvement / weight if belief and state == "untried" else None
+        trial = None if tried is None else pool.trials.get(tried.trial)
+        views.append(
+            {
+                "model": model,
+                "state": state,
+                "score": None if tried is None else tried.score,
+                "mean": belief.mean if belief and isfinite(belief.mean) else None,
+                "sigma": belief.sigma if belief and isfinite(belief.sigma) else None,
+                "cost": belief.cost if belief else said,
+                "expected_improvement": gain,
+                "rate": None if gain is None or belief is None else gain / belief.cost,
+                "duration": _duration(trial) if state in ("observed", "failed") else None,
+                "trial": "" if trial is None else trial.id,
+                **model_view(pool, study, model),
+            }
+        )
+    return views
+
+
+def _duration(trial: Trial | None) -> float | None:
+    return None if trial is None or trial.ended is None else trial.ended - trial.started
+
+
+def device_view(device: Device, seen: float | None) -> View:
+    """A device; `seen` is when it was heard of last."""
+    return {
+        "name": device.name,
+        "kind": device.kind,
+        "state": "idle" if device.trial is None else "busy",
+        "trial": None if device.trial is None else device.trial.id,
+        "registered": device.registered,
+        "seen": device.registered if seen is None else seen,
+        "busy_seconds": device.busy_seconds,
+    }
+
+
+def trial_view(trial: Trial, leases: Leases) -> View:
+    """A trial; how far one that runs is, only the leases know."""
+    study = trial.study
+    progress, scores = leases.progress(trial.id)
+    return {
+        "id": trial.id,
+        "tenant": study.tenant.name,
+        "study": study.id,
+        "dataset": study.over,
+        "model": trial.model,
+        "device": trial.device,
+        "kind": trial.kind,
+        "state": trial.state,
+        "attempt": trial.attempt,
+        "cost": trial.cost,
+        "started": trial.started,
+        "ended": trial.ended,
+        "score": trial.score,
+        "reason": trial.reason,
+        "progress": progress,
+        "scores": list(scores or trial.scores),
+        "metrics": dict(trial.metrics),
+    }
+
+
+def lease_view(pool: Pool, trial: Trial, lease_seconds: float, heartbeat_seconds: float) -> View:
+    """A trial as it is handed to a device."""
+    study = trial.study
+    return {
+        "trial": trial.id,
+        "fence": trial.number,
+        "device": trial.device,
+        "tenant": study.tenant.name,
+        "study": study.id,
+        "study_name": study.name,
+        "dataset": study.dataset,
+        "metric": study.metric,
+        "model": trial.model,
+        "cost": trial.cost,
+        "attempt": trial.attempt,
+        "lease_seconds": lease_seconds,
+        "heartbeat_seconds": heartbeat_seconds,
+        **model_view(pool, study, trial.model),
+        "training": training_view(study),
+    }
+
+
+def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> View:
+    """A decision with its justification, without what is another tenant's."""
+    decision, owner = event.decision, pool.studies[event.decision.study].tenant.name
+    own = scope.tenant_name
+
+    def visible(study: str) -> bool:
+        return own is None or pool.studies[study].tenant.name == own
+
+    changes = [
+        {
+            "rule": change.rule,
+            "detail": _RULES.get(change.rule, change.rule),
+            "instead": _runner_up_view(pool, change.instead),
+        }
+        for change in decision.changes
+        if visible(change.instead.study)
+    ]
+    reason = decision.reason.value
+    if len(changes) < len(decision.changes) and reason == "starvation-guard":
+        reason = "policy"  # that it waited for others is not for a tenant to know
+    return {
+        "id": event.id,
+        "time": time,
+        "device": str(decision.device),
+        "tenant": owner,
+        "study": decision.study,
+        "study_name": pool.studies[decision.study].name,
+        "dataset": pool.studies[decision.study].over,
+        "model": decision.model,
+        "reason": reason,
+        "value": decision.value,
+        "cost": decision.cost,
+        "expected_improvement": decision.expected_improvement,
+        "rate": decision.rate,
+        "gains": [
+            {
+                "tenant": pool.studies[gain.study].tenant.name,
+                "study": gain.study,
+                "name": pool.studies[gain.study].name,
+                "expected_improvement": gain.expected_improvement,
+                "weight": gain.weight,
+            }
+            for gain in decision.gains
+            if visible(gain.study)
+        ],
+        "runners_up": [
+            _runner_up_view(pool, other) for other in decision.runners_up if visible(other.study)
+        ],
+        "changes": changes,
+    }
+
+
+def _runner_up_view(pool: Pool, other: RunnerUp) -> View:
+    study = pool.studies[other.study]
+    return {
+        "tenant": study.tenant.name,
+        "study": study.id,
+        "name": study.name,
+        "dataset": study.over,
+        "model": other.model,
+        "value": other.value,
+    }

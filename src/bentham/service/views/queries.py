@@ -1,0 +1,333 @@
+"""Every question that may be asked, and by whom.
+
+A query is handed a turn and returns plain data. Whatever it shows of tenants, studies, datasets,
+devices and trials it finds through the scope of its caller.
+"""
+
+from concurrent.futures import Future
+
+from bentham.service.engine.scope import Caller, page
+from bentham.service.engine.turn import Look, allowed
+from bentham.service.fold.events import TrialLeased
+from bentham.service.refusals import Conflicting, Missing
+from bentham.service.views.baseline import Replays
+from bentham.service.views.catalog import algorithm_view, metric_view
+from bentham.service.views.cost_report import costs_view
+from bentham.service.views.entities import (
+    View,
+    candidate_views,
+    dataset_view,
+    decision_view,
+    device_view,
+    record_view,
+    study_view,
+    tenant_view,
+    token_view,
+    training_view,
+    trial_view,
+)
+from bentham.service.views.estimates import Estimates
+from bentham.service.views.heatmap import heatmap_items, in_turns
+from bentham.service.views.next import next_view
+from bentham.service.views.overview import overview_view
+from bentham.service.views.scripts import study_script
+from bentham.service.views.timeline import timeline_view
+from bentham.service.views.trend import trend_view
+from bentham.training.catalog import Catalog
+from bentham.training.metrics import METRICS
+
+ADMIN = ("admin",)
+OWNERS = ("admin", "tenant")
+RUNNERS = ("admin", "device")
+ANYBODY = ("admin", "tenant", "device")
+Run = tuple[str, str, float, float | None]  # a past run: dataset, model, score, cost
+
+
+# -- who asks
+
+
+@allowed(*ANYBODY)
+def caller(look: Look) -> Caller:
+    """Who asks."""
+    return look.caller
+
+
+@allowed(*OWNERS)
+def owner(look: Look) -> Caller:
+    """Who asks, an admin or a tenant."""
+    return look.caller
+
+
+@allowed(*ADMIN)
+def admin(look: Look) -> Caller:
+    """Who asks, an admin."""
+    return look.caller
+
+
+# -- tenants and tokens
+
+
+@allowed(*OWNERS)
+def tenants(look: Look) -> list[View]:
+    """All tenants for an admin; a tenant sees itself."""
+    return [tenant_view(tenant, look.now) for tenant in look.scope.tenants()]
+
+
+@allowed(*OWNERS)
+def tenant(look: Look, name: str) -> View:
+    """One tenant."""
+    return tenant_view(look.scope.tenant(name), look.now)
+
+
+@allowed(*ADMIN)
+def tokens(look: Look) -> list[View]:
+    """All tokens."""
+    return [token_view(each) for each in look.whole().tokens.values()]
+
+
+@allowed(*ADMIN)
+def token(look: Look, name: str) -> View:
+    """One token."""
+    return token_view(look.scope.token(name))
+
+
+# -- studies
+
+
+@allowed(*OWNERS)
+def studies(look: Look, state: str | None, limit: int, after: str | None) -> View:
+    """A page of studies, the newest first."""
+    found, following = page(look.scope.studies(state), limit, after)
+    return {"items": [study_view(look.pool, each, False) for each in found], "next": following}
+
+
+@allowed(*OWNERS)
+def study(look: Look, name: str) -> View:
+    """One study."""
+    return study_view(look.pool, look.scope.study(name))
+
+
+@allowed(*OWNERS)
+def candidates(look: Look, name: str) -> list[View]:
+    """Every model of a study."""
+    return candidate_views(look.pool, look.scope.study(name))
+
+
+@allowed(*OWNERS)
+def next_of(look: Look, name: str) -> View:
+    """What would be run for a study first."""
+    return next_view(look.pool, look.scope.study(name), look.now)
+
+
+@allowed(*OWNERS)
+def record(look: Look, name: str) -> list[View]:
+    """A study's scores as they came."""
+    return record_view(look.scope.study(name))
+
+
+@allowed(*OWNERS)
+def script(look: Look, name: str, model: str | None, catalog: Catalog) -> str:
+    """The script of a study's model."""
+    return study_script(look.pool, look.scope.study(name), model, catalog)
+
+
+# -- trials, decisions, devices
+
+
+@allowed(*ANYBODY)
+def trials(look: Look, study: str | None, state: str | None, limit: int, after: str | None) -> View:
+    """A page of trials, the newest first."""
+    found, following = page(look.scope.trials(study, state), limit, after)
+    return {"items": [trial_view(each, look.leases) for each in found], "next": following}
+
+
+@allowed(*ANYBODY)
+def trial(look: Look, name: str, *_: object) -> View:
+    """One trial."""
+    return trial_view(look.scope.trial(name), look.leases)
+
+
+@allowed(*RUNNERS)
+def trial_content(look: Look, name: str) -> tuple[str, str, str]:
+    """What a running trial trains on: tenant, hash and format of the content."""
+    found = look.scope.trial(name)
+    if found.state != "running":
+        raise Conflicting(f"trial {name} is {found.state}; only one that runs needs its data")
+    training = training_view(found.study)
+    if training is None:
+        raise Missing(f"trial {name} trains on no data of ours")
+    return found.study.tenant.name, training["hash"], training["format"]
+
+
+@allowed(*OWNERS)
+def decision_places(
+    look: Look, study: str | None, limit: int, after: str | None
+) -> tuple[list[int], str | None]:
+    """Where in the log the decisions of a page of trials are."""
+    found, following = page(look.scope.trials(study), limit, after)
+    return [each.sequence for each in found], following
+
+
+@allowed(*OWNERS)
+def decision_place(look: Look, name: str) -> int:
+    """Where in the log the decision to run a trial is."""
+    return look.scope.trial(name).sequence
+
+
+@allowed(*OWNERS)
+def decisions(look: Look, leased: list[tuple[float, TrialLeased]]) -> list[View]:
+    """Decisions with their justification."""
+    return [decision_view(look.pool, look.scope, time, event) for time, event in leased]
+
+
+@allowed(*RUNNERS)
+def devices(look: Look) -> list[View]:
+    """All devices for an admin; a device's token sees those that it registered."""
+    return [device_view(each, look.leases.seen(each.name)) for each in look.scope.devices()]
+
+
+@allowed(*RUNNERS)
+def device(look: Look, name: str) -> View:
+    """One device."""
+    return device_view(look.scope.device(name), look.leases.seen(name))
+
+
+# -- datasets
+
+
+@allowed(*OWNERS)
+def datasets(look: Look, limit: int, after: str | None) -> View:
+    """A page of datasets, the newest first, without their columns."""
+    found, following = page(look.scope.datasets(), limit, after)
+    return {"items": [dataset_view(each, False) for each in found], "next": following}
+
+
+@allowed(*OWNERS)
+def dataset(look: Look, name: str) -> View:
+    """One dataset."""
+    return dataset_view(look.scope.dataset(name))
+
+
+@allowed(*OWNERS)
+def dataset_content(look: Look, name: str) -> tuple[str, str, str]:
+    """Where a dataset's content is: tenant, hash and format."""
+    found = look.scope.dataset(name)
+    return found.tenant, found.hash, found.format
+
+
+# -- the catalogue
+
+
+@allowed(*OWNERS)
+def algorithms(look: Look, catalog: Catalog) -> list[View]:  # noqa: ARG001
+    """What studies may draw their candidates from."""
+    return [algorithm_view(each) for each in catalog.algorithms.values()]
+
+
+@allowed(*OWNERS)
+def metrics(look: Look) -> list[View]:  # noqa: ARG001
+    """How models are judged."""
+    return [metric_view(each) for each in METRICS.values()]
+
+
+# -- history
+
+
+@allowed(*OWNERS)
+def past_runs(look: Look) -> list[Run]:
+    """Past runs and finished trials, each arm once, the latest: what can be imported again."""
+    runs: dict[tuple[str, str], Run] = {}
+    everything = look.scope.everything
+    for history in look.whole().history if everything else ():
+        for name, scores in history.items():
+            for model, (score, cost) in scores.items():
+                runs[name, model] = name, model, score, cost
+    for each in look.scope.trials(state="complete"):
+        prefix = f"{each.study.tenant.name}/" if everything else ""
+        taken = (each.ended or each.started) - each.started
+        name = f"{prefix}{each.study.dataset}"
+        runs[name, each.model] = name, each.model, each.score or 0.0, taken if taken > 0.0 else None
+    return list(runs.values())
+
+
+@allowed(*ADMIN)
+def head(look: Look) -> int:
+    """How many events there are."""
+    return look.whole().sequence
+
+
+# -- the pool at a glance
+
+
+@allowed(*OWNERS)
+def overview(look: Look, estimates: Estimates, latency: View | None) -> View:
+    """Regret estimate, device time by tenant, queue and throughput."""
+    return overview_view(look.pool, look.scope, estimates, look.now, latency)
+
+
+@allowed(*OWNERS)
+def begin_replay(look: Look, replays: Replays) -> Future[None] | None:
+    """Begin to compute what round robin had reached, for an operator; what to wait for."""
+    return replays.renew(look.whole(), look.now) if look.scope.everything else None
+
+
+@allowed(*OWNERS)
+def trend(
+    look: Look, estimates: Estimates, replays: Replays, seconds: float | None, points: int
+) -> View:
+    """Mean regret over time."""
+    replay = replays.of(look.pool)
+    return trend_view(look.pool, look.scope, estimates, look.now, seconds, points, replay)
+
+
+@allowed(*OWNERS)
+def timeline(look: Look, seconds: float, limit: int) -> View:
+    """Which device ran what, and for whom."""
+    return timeline_view(look.pool, look.scope, look.now, seconds, limit)
+
+
+@allowed(*OWNERS)
+def heatmap_turns(
+    look: Look, names: list[str] | None, state: str | None, limit: int, after: str | None
+) -> tuple[list[list[str]], str | None]:
+    """The studies of a heatmap, in lots that are each shown in one turn."""
+    if names is not None:
+        return in_turns(look.scope.studies_named(names)), None
+    chosen, following = page(look.scope.studies(state), limit, after)
+    return in_turns(chosen), following
+
+
+@allowed(*OWNERS)
+def heatmap(look: Look, names: list[str], models: dict[str, int]) -> list[View]:
+    """Rows of a heatmap; `models` numbers its columns, and grows."""
+    return heatmap_items(look.pool, look.scope.studies_named(names), models)
+
+
+@allowed(*OWNERS)
+def costs(look: Look) -> View:
+    """How well costs were predicted."""
+    return costs_view(look.pool, look.scope)
+
+
+@allowed(*ADMIN)
+def device_count(look: Look) -> tuple[int, float]:
+    """How many devices there are, and the time."""
+    return len(look.whole().devices), look.now
+
+
+@allowed(*RUNNERS)
+def gauges(look: Look, estimates: Estimates) -> dict[str, float]:
+    """What a monitoring system plots of the pool."""
+    pool = look.whole()
+    devices, busy = len(pool.devices), len(pool.running)
+    served = [study for study in pool.studies.values() if study.served]
+    gaps = estimates.of_studies(pool, served).values()
+    return {
+        "bentham_leases_lost": pool.leases_lost,
+        "bentham_event_log_head": pool.sequence,
+        "bentham_regret_estimate": sum(gaps) / len(gaps) if gaps else 0.0,
+        "bentham_devices": devices,
+        "bentham_devices_busy": busy,
+        "bentham_device_utilisation": busy / devices if devices else 0.0,
+        "bentham_studies_open": len(served),
+    }

@@ -1,0 +1,43 @@
+"""What a study found out, as a script that its owner can keep."""
+
+from bentham.errors import InvalidInput
+from bentham.service.fold.entities import Study
+from bentham.service.fold.pool import Pool
+from bentham.service.refusals import Conflicting, Invalid, Missing
+from bentham.service.views.entities import training_view
+from bentham.training.catalog import Catalog
+from bentham.training.script import script
+from bentham.training.training_plan import TrainingPlan
+
+
+def study_script(pool: Pool, study: Study, model: str | None, catalog: Catalog) -> str:
+    """The script that trains a study's model, the best so far unless one is named."""
+    if model is not None and model not in study.models:
+        raise Missing(f"the study lists no model {model!r}")
+    training = training_view(study)
+    if training is None or not study.drawn:
+        raise Conflicting(
+            "the study is over no data of its own, so there is nothing to write a script of; its "
+            "best model is what `incumbent` says"
+        )
+    if model is None and study.best is None:
+        raise Conflicting("no model of the study has a score yet; ask again when one has")
+    name = model or (study.best[0] if study.best else "")
+    said = pool.descriptions[name]
+    algorithm = catalog.algorithms.get(said.algorithm)
+    if algorithm is None:
+        raise Conflicting(
+            f"the algorithm {said.algorithm!r} is installed no longer; ask the operator for it"
+        )
+    tried = study.shared.tried.get(name)
+    try:
+        return script(
+            TrainingPlan(**training),
+            name,
+            algorithm,
+            said.configuration,
+            score=None if tried is None else tried.score,
+            study=study.name,
+        )
+    except InvalidInput as error:
+        raise Invalid(str(error)) from None

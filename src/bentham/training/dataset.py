@@ -1,0 +1,81 @@
+"""A file of data, and what was found in it."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+LONGEST_COLUMN = 200
+MOST_COLUMNS = 2000
+MOST_NOTES, LONGEST_NOTE = 100, 2000
+# A number, one of a few values, or nothing to learn from.
+ColumnType = Literal["number", "category", "ignored"]
+Format = Literal["csv", "parquet"]
+
+
+def is_storable(text: str) -> bool:
+    """Whether every store can hold it: no NUL, no half of a character."""
+    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("holds a character that cannot be stored")
+    return text
+
+
+Tally = Annotated[int, Field(ge=0, le=10**12)]
+Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(_storable)]
+ColumnName = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_COLUMN), AfterValidator(_storable)
+]
+
+
+class ColumnSummary(BaseModel):
+    """One column: its type as inferred, and what a choice of target or type hangs on.
+
+    `distinct` counts the values that are not missing, `rarest` the rows of the rarest of them,
+    `singles` the values that stand in one row only; `whole` says that all its numbers are whole.
+    `note` tells what was noticed, and done about it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: ColumnName
+    type: ColumnType
+    missing: Tally
+    distinct: Tally
+    rarest: Tally
+    singles: Tally = 0
+    whole: bool = False
+    numeric: bool = False  # whether it can be read as numbers, whatever its type
+    note: Note = ""
+
+
+class Inspection(BaseModel):
+    """What was found in a file before it became a dataset; `refusal` says why it cannot be one.
+
+    Within bounds, since a file may have got the better of the process that looked into it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    refusal: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    rows: Tally = 0
+    columns: Annotated[list[ColumnSummary], Field(max_length=MOST_COLUMNS)] = []
+    notes: Annotated[list[Note], Field(max_length=MOST_NOTES)] = []
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file that was stored, by its id and name, and the columns found in it."""
+
+    id: str
+    name: str
+    hash: str
+    format: Format
+    delimiter: str  # between the values of a line of CSV
+    bytes: int
+    rows: int
+    columns: tuple[ColumnSummary, ...]

@@ -1,0 +1,290 @@
+"""The commands over a server: what they print, in 80 columns or as JSON, and what they refuse."""
+
+import json
+import stat
+import time
+from pathlib import Path
+
+import pytest
+from support.canned import DECISION, ROUTES, STUDY, TRIAL, WHATIF
+from support.clients import TOKEN
+from support.commands import Bentham, one_line
+from support.servers import Canned
+
+from bentham.cli.remote.arguments import seconds_of, time_of
+from bentham.cli.remote.formatting import file_name, number, span
+from bentham.cli.worker import device_names
+from bentham.errors import InvalidInput
+
+READING: list[list[object]] = [
+    ["tenant", "list"], ["tenant", "show", "vision"], ["tenant", "create", "vision"],
+    ["tenant", "change", "vision", "--weight", 2], ["token", "list"],
+    ["token", "revoke", "0123456789ab", "--yes"],
+    ["study", "list"], ["study", "show", "wine"], ["study", "show", STUDY["id"]],
+    ["study", "pause", "wine"], ["study", "resume", "wine"], ["study", "close", "wine", "--yes"],
+    ["study", "create", "wine", "--models", "svm"],
+    ["device", "list"], ["device", "show", "gpu-0"], ["device", "leave", "gpu-0"],
+    ["trial", "list"], ["trial", "list", "--study", "wine"], ["trial", "show", TRIAL["id"]],
+    ["explain", TRIAL["id"]], ["status"], ["status", "--once"], ["whatif"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", READING, ids=lambda words: " ".join(map(str, words)))
+def test_pages_fit_80_columns_and_json_is_json(
+    bentham: Bentham, canned: Canned, arguments: list[object]
+) -> None:
+    done = bentham(*arguments)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.strip()
+    assert max(map(len, done.out.splitlines())) <= 80
+    rows = [line for line in done.out.splitlines() if line.startswith("│")]
+    assert all(row.endswith("│") for row in rows)  # nothing was cut off at the right
+    assert "\x1b" not in done.out
+    assert TOKEN not in done.out
+    if "--once" not in arguments:
+        done = bentham(*arguments, "--json")
+        assert (done.code, done.err) == (0, "")
+        assert json.loads(done.out)
+    assert canned.asked
+
+
+def test_a_study_shows_its_best_model_first(bentham: Bentham, canned: Canned) -> None:
+    done = bentham("study", "show", "wine")
+    cells = [line.split("│") for line in done.out.splitlines() if "│" in line]
+    rows = [model.strip() for _, model, state, *_ in cells if state.strip()]  # where one begins
+    assert [row[:5] for row in rows] == ["fores", "[red]", "svm", "broke"]
+    assert "0.93 by forest" in done.out
+    assert "after 40 trials" in done.out
+    listed = json.loads(bentham("study", "show", "wine", "--json").out)
+    assert listed["id"] == STUDY["id"]
+    assert len(listed["candidates"]) == 4
+    assert canned.asked
+
+
+def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
+    text = " ".join(bentham("explain", TRIAL["id"]).out.split())
+    for words in (
+        "Run forest on wine",
+        "wine, a study of vision",
+        "0.25, weighted, over all studies that list it",
+        "│ wine │ vision │ 0.125 │ 2 │ 0.25 │",
+        "2 min of device time",
+        "0.00208 a second",
+        "The weights: a heavier study came first; otherwise: the quality of wine",
+        "The limit on device time: nlp used its day; the model it displaced belongs to "
+        "another tenant.",
+    ):
+        assert words in text
+    for reason in ("warm-start", "starvation-guard"):
+        canned.answers[f"GET /v1/decisions/{TRIAL['id']}"] = {
+            **DECISION, "reason": reason, "value": None, "gains": [], "runners_up": [],
+            "changes": [],
+        }  # fmt: skip
+        text = bentham("explain", TRIAL["id"]).out
+        assert "No rule that you may see changed the outcome." in text
+        assert "Who gains" not in text
+
+
+def test_a_what_if_is_answered_in_a_sentence(bentham: Bentham, canned: Canned) -> None:
+    text = " ".join(bentham("whatif").out.split())
+    assert text.startswith(
+        "With 8 devices instead of 4, mean regret is expected to fall below 0.02 in 14 h (14 to "
+        "17 h) instead of in 28 h (27 to 35 h); under round robin with 8: in 14 h (14 to 17 h"
+    )
+    assert "│ asked 8 │ 14 h │" in text
+    never = [{**each, "median": None, "low": None, "high": None} for each in WHATIF["answers"]]
+    asked = {"devices": 1, "now": 1}
+    canned.answers["POST /v1/whatif"] = {**WHATIF, **asked, "answers": never}
+    text = " ".join(bentham("whatif").out.split())
+    assert "With 1 device, mean regret" in text
+    assert "in longer than was simulated (90% of the samples reached it); under round" in text
+    notes = ["No study is being served, so there is nothing to simulate.", "Others pause."]
+    nothing = {**WHATIF, "answers": [], "now": 0, "notes": notes}
+    canned.answers["POST /v1/whatif"] = {**nothing, "studies": 0}
+    assert bentham("whatif").out == (
+        "Nothing to simulate: no study is being served.\nNote: Others pause.\n"
+    )
+    canned.answers["POST /v1/whatif"] = nothing
+    assert bentham("whatif").out.startswith("Nothing could be simulated within the time limit.")
+    at_once = [{**each, "median": 0.0, "low": 0.0, "high": 0.0} for each in WHATIF["answers"]]
+    there = {**WHATIF, "answers": at_once, "regret": 0.5, "estimate": 0.25, "notes": []}
+    canned.answers["POST /v1/whatif"] = there
+    assert " ".join(bentham("whatif").out.split()) == (
+        "Estimated mean regret is 0.25 now, which is already at most 0.5. Choose a lower level "
+        "with --regret."
+    )
+    day = 86400.0
+    days = [
+        {**each, "median": 5.8 * day, "low": 5.3 * day, "high": 23.6 * day}
+        for each in WHATIF["answers"]
+    ]
+    canned.answers["POST /v1/whatif"] = {**WHATIF, "answers": days}
+    out = bentham("whatif").out
+    assert "│ 5.3 to 24 days │" in out
+    assert "…" not in out  # nothing is cut off in 80 columns
+    canned.answers["POST /v1/whatif"] = {**WHATIF, "state": "failed", "reason": "no memory"}
+    one_line(bentham, "whatif", contains=["the simulation failed: no memory"])
+    one_line(bentham, "whatif", "--regret", -1, contains=["above zero"])
+
+
+def test_what_a_study_is_made_of(bentham: Bentham, canned: Canned, tmp_path: Path) -> None:
+    file = tmp_path / "models.csv"
+    file.write_text("model,cost\nsvm,30\n boosting ,\n")
+    stops = ["--max-trials", 9, "--max-cost", 60, "--deadline", "+2h", "--min-gain", 0.01]
+    bentham("study", "create", "wine", "--models", "svm=30,a=b=2, boosting", "--tenant", "vision")
+    bentham("study", "create", "wine", "--models-file", file, *stops)
+    first, second = canned.bodies("POST /v1/studies")
+    assert first["models"] == {"svm": 30.0, "a=b": 2.0, "boosting": None}
+    assert first["tenant"] == "vision"
+    assert second["models"] == {"svm": 30.0, "boosting": None}
+    assert second["stop"]["deadline"] == pytest.approx(time.time() + 7200, abs=60)
+    assert second["stop"]["trials"] == 9
+
+
+def test_limits_are_changed_one_by_one(bentham: Bentham, canned: Canned) -> None:
+    bentham("tenant", "change", "vision", "--running-trials", 3)
+    bentham("tenant", "change", "vision", "--device-seconds-per-day", "none")
+    kept, lifted = canned.bodies("PATCH /v1/tenants/vision")
+    assert kept == {"limits": {"running_trials": 3, "device_seconds_per_day": 3600.0}}
+    assert lifted == {"limits": {"running_trials": None, "device_seconds_per_day": None}}
+
+
+def test_a_secret_is_written_for_its_owner_only(
+    bentham: Bentham, canned: Canned, tmp_path: Path
+) -> None:
+    out = tmp_path / "device.token"
+    command = ["token", "create", "--role", "device", "--expires-in", "30d"]
+    done = bentham(*command, "--out", out, "--json")
+    assert done.code == 0
+    assert "secret" not in json.loads(done.out)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert out.read_text() == "bth_the-new-secret\n"
+    one_line(bentham, *command, "--out", out, contains=["exists already"])
+    assert len(canned.bodies("POST /v1/tokens")) == 1  # refused before it was issued
+    assert canned.bodies("POST /v1/tokens")[0]["expires_in"] == 30 * 86400
+    done = bentham(*command)
+    assert done.out == "bth_the-new-secret\n"
+    assert "only once" in done.err
+    assert json.loads(bentham(*command, "--json").out)["secret"] == "bth_the-new-secret"
+
+
+def test_a_secret_that_was_not_issued_leaves_no_file(
+    bentham: Bentham, canned: Canned, tmp_path: Path
+) -> None:
+    del canned.answers["POST /v1/tokens"]
+    out = tmp_path / "device.token"
+    one_line(bentham, "token", "create", "--role", "device", "--out", out, contains=["no POST"])
+    assert not out.exists()
+
+
+def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Path) -> None:
+    file = tmp_path / "past.csv"
+    file.write_text("study,model,score\nwine,svm,0.9\n")
+    assert "6 runs of 3 models in 2 studies" in bentham("history", "import", file).out
+    assert canned.asked[-1][1] == file.read_text()
+    assert bentham("history", "export").out == ROUTES["GET /v1/history"]
+    out = tmp_path / "out.csv"
+    assert bentham("history", "export", "--out", out).out == ""
+    assert out.read_text() == ROUTES["GET /v1/history"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["study", "show", "beer"], "there is no study 'beer'"),
+        (["study", "create", "x"], "nothing to train"),
+        (["study", "create", "x", "--models", "svm=fast"], "the cost of 'svm' is 'fast'"),
+        (["study", "create", "x", "--models", "svm=-1"], "models.svm: is no cost"),
+        (["study", "create", "x", "--models", "svm,,a"], "a model has no name"),
+        (["study", "create", "x", "--models", "svm,svm"], "is listed twice"),
+        (["study", "create", "x", "--models-file", "none.csv"], "none.csv"),
+        (["study", "create", "x", "--models", "a", "--deadline", "soon"], "as 2026-11-16T18:00"),
+        (["study", "close", "wine"], "add --yes"),
+        (["token", "revoke", "0123456789ab"], "add --yes"),
+        (["token", "create", "--role", "king"], "role"),
+        (["token", "create", "--role", "device", "--expires-in", "long"], "for example 30d"),
+        (["tenant", "show", "nobody"], "there is no GET /v1/tenants/nobody"),
+        (["tenant", "show", "../tokens"], "no name of a tenant"),
+        (["tenant", "change", "vision"], "nothing to change"),
+        (["tenant", "change", "vision", "--running-trials", "few"], "--running-trials"),
+        (["history", "import", "none.csv"], "no such file"),
+        (["history", "export", "--out", "no/such/file"], "there is no directory"),
+        (["status", "--server", "nowhere"], "as in http://127.0.0.1:8642"),
+        (["worker", "--table", "oboe:8", "--name", "-x"], "--name is '-x'"),
+        (["worker", "--table", "nope"], "nope"),
+        (["worker", "--executor", "replay"], "name a table with --table"),
+        (["worker", "--executor", "process", "--table", "oboe:8"], "remove them"),
+        (["worker", "--scale", "2"], "need --executor replay"),
+        (["worker", "--memory", "lots"], "give a size such as 512M or 2G"),
+        (["worker", "--memory", "1M"], "give at least 16 MiB"),
+        (["worker", "--time-limit", "0"], "give a number above zero"),
+        (["worker", "--algorithms", "none.toml"], "none.toml: cannot be read"),
+        (["worker", "--pass-environment", "NOT_SET_AT_ALL"], "which is not set"),
+        (["worker", "--folder", "/dev/null/x"], "name another folder with --folder"),
+        (["worker", "--address", "auto"], "needs --executor ray"),
+        (["worker", "--executor", "ray", "--table", "oboe:8"], "need --executor replay"),
+        (["worker", "--executor", "ray", "--name", "x" * 51], "longer than 63"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(
+    bentham: Bentham, canned: Canned, arguments: list[object], words: str
+) -> None:
+    one_line(bentham, *arguments, contains=[words])
+    assert canned.address
+
+
+def test_a_name_that_two_studies_have(bentham: Bentham, canned: Canned) -> None:
+    twins = [STUDY, {**STUDY, "id": "s_0000000000000002"}]
+    canned.answers["GET /v1/studies"] = {"items": twins, "next": None}
+    words = ["2 studies are named 'wine'", "s_0000000000000001, s_0000000000000002"]
+    one_line(bentham, "study", "pause", "wine", contains=words)
+
+
+def test_no_server(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENTHAM_TOKEN", TOKEN)
+    monkeypatch.setattr("bentham.client.connection.LONGEST_PAUSE", 1e-3)
+    monkeypatch.setattr("bentham.cli.connect.PATIENCE", 0.01)
+    words = ["no server answers at http://127.0.0.1:9"]
+    one_line(bentham, "status", "--server", "http://127.0.0.1:9", contains=words)
+
+
+def test_words_and_numbers() -> None:
+    assert [seconds_of("x", text) for text in ("90", "1.5m", "2h", "30d")] == [
+        90.0, 90.0, 7200.0, 2592000.0,
+    ]  # fmt: skip
+    assert time_of("x", "2026-11-16T18:00+00:00") == 1794852000.0
+    for text in ("", "-1h", "1y", "٣d", "1e9"):
+        with pytest.raises(InvalidInput):
+            seconds_of("x", text)
+    assert [number(value) for value in (None, 0.0, 0.93, 12345.6, 1e9)] == [
+        "-", "0", "0.93", "12,346", "1.00e+09",
+    ]  # fmt: skip
+    assert [span(value) for value in (None, 0.5, 90.0, 300.0, 86400.0 * 9)] == [
+        "-", "0.5 s", "90 s", "5 min", "9 days",
+    ]  # fmt: skip
+
+
+def test_names_of_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert device_names("gpu", 2) == ["gpu-0", "gpu-1"]
+    assert device_names(None, 1) != device_names(None, 1)
+    monkeypatch.setattr("socket.gethostname", lambda: "ümlaut_box.example.org")
+    assert device_names(None, 1)[0].startswith("mlaut-box-")
+    monkeypatch.setattr("socket.gethostname", lambda: "é")
+    assert device_names(None, 1)[0].startswith("worker-")
+    for prefix in ("", "-a", "a b", "ä", "x" * 63):
+        with pytest.raises(InvalidInput, match="--name"):
+            device_names(prefix, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("sklearn:iris", "sklearn-iris"),
+        ("churn.csv", "churn.csv"),
+        ("../../etc/passwd", "etc-passwd"),
+        (".hidden", "hidden"),
+        ("...", "unnamed"),
+    ],
+)
+def test_what_is_written_is_in_this_folder(name: str, file: str) -> None:
+    assert file_name(name) == file

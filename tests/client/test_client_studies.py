@@ -1,0 +1,133 @@
+"""The client's studies: over a dataset that was uploaded or is now, and waited for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from support.canned import STUDY
+from support.clients import Handler, Time, connected, mocked
+
+from bentham.client.studies import StudyCalls
+from bentham.errors import InvalidInput
+from bentham.wire import DataAsked, DatasetView
+
+DATASET: dict[str, Any] = {
+    "id": "d_0000000000000001", "tenant": "vision", "name": "wine.csv", "hash": "00",
+    "format": "csv", "delimiter": ",", "bytes": 8, "rows": 2, "width": 2, "notes": [],
+    "created": 1.0,
+    "columns": [
+        {"name": name, "type": "number", "missing": 0, "distinct": 2, "rarest": 1}
+        for name in ("acid", "target")
+    ],
+}  # fmt: skip
+WINE = DatasetView(**DATASET)
+
+
+def server(seen: list[httpx2.Request]) -> Handler:
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request)
+        answer = DATASET if request.url.path == "/v1/datasets" else STUDY
+        return httpx2.Response(200, content=json.dumps(answer))
+
+    return handler
+
+
+@pytest.mark.parametrize("dataset", [WINE, WINE.id], ids=["as uploaded", "by its id"])
+def test_a_study_over_a_dataset(dataset: str | DatasetView) -> None:
+    seen: list[httpx2.Request] = []
+    client = mocked(server(seen))
+    client.create_study(
+        "wine", dataset=dataset, target="target", types={"acid": "category"}, split={"folds": 3}
+    )
+    over = DataAsked(dataset=WINE.id, target="target")
+    client.create_study("wine", data=over, metric="accuracy", candidates=4)
+    first, second = (json.loads(request.content) for request in seen)
+    assert first["data"] == {
+        "dataset": WINE.id,
+        "target": "target",
+        "types": {"acid": "category"},
+        "split": {"folds": 3},
+    }
+    assert "dataset" not in first
+    assert second["data"] == {"dataset": WINE.id, "target": "target"}
+    assert (second["metric"], second["candidates"]) == ("accuracy", 4)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [("wine.csv", "text/csv"), ("wine.PARQUET", "application/vnd.apache.parquet")],
+)
+def test_a_path_is_uploaded_first(tmp_path: Path, file: str, kind: str) -> None:
+    seen: list[httpx2.Request] = []
+    path = tmp_path / file
+    path.write_bytes(b"acid,target\n1,2\n")
+    mocked(server(seen)).create_study("wine", dataset=path, target="target", tenant="vision")
+    upload, create = seen
+    assert upload.content == path.read_bytes()
+    assert upload.headers["Content-Type"] == kind
+    assert dict(upload.url.params) == {"name": file, "tenant": "vision"}
+    assert json.loads(create.content)["data"] == {"dataset": WINE.id, "target": "target"}
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"dataset": WINE}, "name the column to predict.*there are 'acid', 'target'"),
+        ({"dataset": Path("wine.csv")}, "name the column to predict"),
+        ({"dataset": "wine", "models": ["svm"], "types": {"a": "number"}}, "column to predict"),
+        (
+            {"target": "y", "data": DataAsked(dataset="wine", target="y")},
+            "data names the target already",
+        ),
+        ({"dataset": Path("wine.csv"), "target": "y", "task": "guessing"}, "task: "),
+        ({"dataset": WINE, "target": "y", "models": ["svm"]}, "one of the two"),
+        ({"target": "y"}, "dataset: "),
+    ],
+)
+def test_what_does_not_fit_is_not_sent(given: dict[str, Any], complaint: str) -> None:
+    seen: list[httpx2.Request] = []
+    with pytest.raises(InvalidInput, match=complaint):
+        mocked(server(seen)).create_study("wine", **given)
+    assert seen == []
+
+
+def test_without_a_target_a_dataset_is_only_a_name() -> None:
+    seen: list[httpx2.Request] = []
+    mocked(server(seen)).create_study("wine", ["svm"], dataset="wine")
+    sent = json.loads(seen[0].content)
+    assert sent["dataset"] == "wine"
+    assert "data" not in sent
+
+
+def in_states(*states: str) -> tuple[Handler, list[str]]:
+    left, asked = list(states), list[str]()
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.path)
+        state = left.pop(0) if len(left) > 1 else left[0]
+        return httpx2.Response(200, content=json.dumps({**STUDY, "state": state}))
+
+    return handler, asked
+
+
+def test_a_study_is_waited_for_until_it_is_closed() -> None:
+    handler, asked = in_states("open", "paused", "open", "closed", "open")
+    time = Time()
+    found = StudyCalls(connected(handler, time)).wait(STUDY["id"])
+    assert found.state == "closed"
+    assert asked == [f"/v1/studies/{STUDY['id']}"] * 4
+    assert time.slept == [0.1, 0.2, 0.4]
+
+
+def test_waiting_ends_with_its_timeout() -> None:
+    handler, asked = in_states("open")
+    time = Time()
+    calls = StudyCalls(connected(handler, time))
+    study = calls.study(STUDY["id"])
+    with pytest.raises(TimeoutError, match="'wine' is still open after 1 seconds"):
+        calls.wait(study, timeout=1.0)
+    assert time.now == pytest.approx(1.0)
+    assert time.slept == pytest.approx([0.1, 0.2, 0.4, 0.3])
+    assert len(asked) == 6  # the last look is at the end of the time

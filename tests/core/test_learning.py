@@ -1,0 +1,281 @@
+"""The learned prior: its mathematics against plain implementations, and what it makes of data."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_t
+from scipy.stats import t as student
+from support.problems import random_covariance
+
+from bentham.core.gaussian.kernels import correlation
+from bentham.core.learning.conditioning import condition, innovations
+from bentham.core.learning.data import Observed, batches, pack
+from bentham.core.learning.em import Strengths, expect, maximise
+from bentham.core.learning.fit import Parameters, Switches, extended, fit
+from bentham.core.learning.regularization import choose, log_score
+from bentham.core.learning.target import Features, Target, fit_target
+from bentham.core.learning.warp import fit_warp
+
+Matrix = npt.NDArray[np.float64]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def partly_observed(seed: int, studies: int, models: int) -> tuple[list[Observed], Matrix, Matrix]:
+    """Studies with some of their scores, the mean and the covariance that they are drawn from."""
+    rng = np.random.default_rng(seed)
+    mean, covariance = rng.normal(size=models), random_covariance(rng, models)
+    root = np.linalg.cholesky(covariance)
+    observed = []
+    for _ in range(studies):
+        seen = rng.permutation(models)[: rng.integers(1, models + 1)]
+        observed.append(Observed(seen, (mean + root @ rng.standard_normal(models))[seen]))
+    return observed, mean, covariance
+
+
+@given(seed=seeds)
+@settings(max_examples=40)
+def test_conditioning_many_datasets_is_conditioning_each(seed: int) -> None:
+    observed, mean, covariance = partly_observed(seed, studies=7, models=5)
+    count = 0
+    for places, batch in batches(observed, 5):
+        rows, innovation, sigma = condition(batch, batch.score, mean, covariance)
+        for place, w, u, s in zip(places, rows, innovation, sigma, strict=True):
+            seen, scores = observed[place]
+            known = covariance[np.ix_(seen, seen)]
+            gain = np.linalg.solve(known, covariance[seen]).T
+            assert mean + u @ w == pytest.approx(mean + gain @ (scores - mean[seen]), abs=1e-8)
+            left = covariance - gain @ covariance[seen]
+            assert covariance - w.T @ w == pytest.approx(left, abs=1e-8)
+            residual = scores - mean[seen]
+            assert u @ u == pytest.approx(residual @ np.linalg.solve(known, residual))
+            logs = np.log(s[s > 0.0]).sum()
+            assert 2.0 * logs == pytest.approx(np.linalg.slogdet(known)[1], abs=1e-8)
+            count += 1
+    assert count == 7
+
+
+def test_innovations_of_one_covariance_each() -> None:
+    rng = np.random.default_rng(1)
+    matrices = [random_covariance(rng, 4) for _ in range(3)]
+    residuals = rng.normal(size=(4, 3))
+    found, sigma = innovations(np.stack(matrices, axis=-1), residuals)
+    for place, matrix in enumerate(matrices):
+        factor = np.linalg.cholesky(matrix)
+        assert found[:, place] == pytest.approx(np.linalg.solve(factor, residuals[:, place]))
+        assert sigma[:, place] == pytest.approx(np.diag(factor))
+
+
+def log_posterior(
+    observed: list[Observed],
+    mean: Matrix,
+    covariance: Matrix,
+    target: Matrix,
+    common: float,
+    strengths: Strengths,
+) -> float:
+    """What MAP-EM climbs, written down directly: multivariate t's and the two priors."""
+    total = sum(
+        multivariate_t.logpdf(
+            study.scores,
+            mean[study.models],
+            covariance[np.ix_(study.models, study.models)],
+            df=strengths.freedom,
+        )
+        for study in observed
+    )
+    inverse, logdet = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
+    shift = mean - common
+    # N(m; m0, S / kappa) and exp(-(nu logdet S + nu tr(T S^-1)) / 2): together they make the
+    # M-step's divisor N + nu + 1.
+    total -= 0.5 * (logdet + strengths.mean * shift @ inverse @ shift)
+    total -= 0.5 * strengths.target * (logdet + np.trace(target @ inverse))
+    return float(total)
+
+
+@given(seed=seeds, freedom=st.sampled_from([3.0, 10.0, 1e6]))
+@settings(max_examples=30)
+def test_every_pass_of_em_climbs(seed: int, freedom: float) -> None:
+    observed, _, _ = partly_observed(seed, studies=8, models=4)
+    strengths = Strengths(target=3.0, mean=2.0, freedom=freedom, tail=5.0)
+    target, common = np.eye(4), 0.3
+    mean, covariance = np.zeros(4), np.eye(4)
+    packed = list(batches(observed, 4))
+    before = log_posterior(observed, mean, covariance, target, common, strengths)
+    for _ in range(15):
+        moments = expect(packed, mean, covariance, freedom)
+        mean, covariance = maximise(moments, target, common, strengths)
+        after = log_posterior(observed, mean, covariance, target, common, strengths)
+        assert after >= before - 1e-7 * abs(before)
+        before = after
+
+
+def test_with_complete_studies_em_is_the_formula() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(20, 3))
+    observed = [Observed(np.arange(3), row) for row in scores]
+    strengths = Strengths(target=5.0, mean=2.0, freedom=1e12, tail=1e12)
+    moments = expect(list(batches(observed, 3)), np.zeros(3), np.eye(3), 1e12)
+    mean, covariance = maximise(moments, np.eye(3), 0.5, strengths)
+    expected = (scores.sum(axis=0) + 2.0 * 0.5) / 22.0
+    assert mean == pytest.approx(expected)
+    deviations = scores - expected
+    scatter = deviations.T @ deviations + 2.0 * np.outer(expected - 0.5, expected - 0.5)
+    assert covariance == pytest.approx((scatter + 5.0 * np.eye(3)) / (20.0 + 5.0 + 1.0))
+
+
+def test_em_finds_the_covariance_again() -> None:
+    observed, mean, covariance = partly_observed(3, studies=3000, models=4)
+    found = fit(observed, 4, switches=Switches(warp=False))
+    assert found is not None
+    # Gaussian data: the t's scale matrix is a little smaller than its covariance.
+    ratio = found.covariance / covariance
+    assert found.mean == pytest.approx(mean, abs=0.15)
+    assert np.diag(ratio) == pytest.approx(np.full(4, np.diag(ratio).mean()), rel=0.2)
+    correlations = covariance / np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    scale = np.sqrt(np.outer(np.diag(found.covariance), np.diag(found.covariance)))
+    assert found.covariance / scale == pytest.approx(correlations, abs=0.1)
+
+
+@given(seed=seeds, freedom=st.floats(2.0, 30.0))
+@settings(max_examples=40)
+def test_scores_in_turn_make_the_multivariate_t(seed: int, freedom: float) -> None:
+    rng = np.random.default_rng(seed)
+    covariance, residual = random_covariance(rng, 5), rng.normal(size=5)
+    innovation, sigma = innovations(covariance[..., np.newaxis], residual[:, np.newaxis])
+    total = float(log_score(innovation, sigma, freedom, tail=1e9).sum())
+    expected = multivariate_t.logpdf(residual, np.zeros(5), covariance, df=freedom)
+    assert total == pytest.approx(float(expected), rel=1e-9, abs=1e-8)
+    first = float(log_score(innovation, sigma, freedom, tail=3.0)[0, 0])
+    scale = float(np.sqrt(covariance[0, 0]))
+    expected = student.logpdf(residual[0] / scale, min(freedom, 3.0)) - np.log(scale)
+    assert first == pytest.approx(float(expected))
+
+
+def test_leaving_a_study_out_leaves_it_out() -> None:
+    # The prediction of a study must not depend on its scores: predict it with others' moments.
+    rng = np.random.default_rng(4)
+    scores = rng.normal(size=(6, 5))
+    target, common = np.eye(5), 0.0
+    strengths = Strengths(target=3.0, mean=1.0, freedom=1e9, tail=1e9)
+    observed = [Observed(np.arange(5), row) for row in scores]
+    moments = expect(list(batches(observed, 5)), np.zeros(5), np.eye(5), 1e9)
+    totals = {}
+    for nu in (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0):
+        total = 0.0
+        for left in range(6):
+            others = [study for place, study in enumerate(observed) if place != left]
+            known = expect(list(batches(others, 5)), np.zeros(5), np.eye(5), 1e9)
+            mean, covariance = maximise(
+                known, target, common, Strengths(nu, strengths.mean, 1e9, 1e9)
+            )
+            total += float(multivariate_t.logpdf(scores[left], mean, covariance, df=1e9))
+        totals[nu] = total
+    found = choose(np.arange(6), pack(observed), moments, target, common, strengths)
+    assert found.target == max(totals, key=totals.__getitem__)
+
+
+def kernel_studies(rng: np.random.Generator, studies: int, features: Matrix) -> Matrix:
+    matrix = correlation("matern52", features, 0.3) + 1e-8 * np.eye(len(features))
+    return np.asarray(rng.standard_normal((studies, len(features))) @ np.linalg.cholesky(matrix).T)
+
+
+def test_a_kernel_over_features_is_found_and_trusted() -> None:
+    rng = np.random.default_rng(5)
+    features = np.linspace(0.0, 1.0, 12)[:, np.newaxis]
+    observed = [Observed(np.arange(12), row) for row in kernel_studies(rng, 12, features)]
+    found = fit(observed, 12, Features(features, (0,)))
+    assert found is not None
+    assert found.target.smoothness >= 0.99
+    assert 0.15 < found.target.lengths[0] < 0.6
+    assert found.strengths.target >= 100.0  # the truth is the target: believe it
+    assert found.warp.straight
+
+
+def test_features_that_say_nothing_are_not_believed() -> None:
+    rng = np.random.default_rng(6)
+    scores = rng.normal(size=(40, 10)) + 2.0 * rng.normal(size=(40, 1))
+    observed = [Observed(np.arange(10), row) for row in scores]
+    features = rng.uniform(size=(10, 1))
+    found = fit(observed, 10, Features(features, (0,)))
+    assert found is not None
+    # Whatever the parameters, they amount to one correlation of all pairs, that of the level.
+    matrix = found.target.matrix(10, Features(features, (0,)))
+    pairs = matrix[~np.eye(10, dtype=bool)]
+    assert np.ptp(pairs) < 0.1
+    assert 0.5 < pairs.mean() < 0.9
+
+
+def test_the_likeliest_target_has_the_variance_of_the_data() -> None:
+    rng = np.random.default_rng(7)
+    scores = 3.0 * rng.normal(size=(200, 6))
+    sample = pack([Observed(np.arange(6), row) for row in scores])
+    target, variance = fit_target(sample, np.zeros(6), None, Target(), 1e9, guess=1.0)
+    assert target.correlation <= 0.1
+    assert variance == pytest.approx(9.0, rel=0.1)
+
+
+def test_a_ceiling_is_seen() -> None:
+    rng = np.random.default_rng(8)
+    level = rng.normal(1.5, 1.0, (60, 1))
+    hidden = level + 0.5 * rng.normal(size=(60, 6))
+    crowded = 1.0 - np.exp(-np.maximum(hidden, -1.0))  # scores crowd below 1
+    plain = [Observed(np.arange(6), row) for row in hidden]
+    bent = [Observed(np.arange(6), row) for row in crowded]
+    assert fit_warp(plain, 6).straight
+    warp = fit_warp(bent, 6)
+    assert not warp.straight
+    assert warp.top == pytest.approx(crowded.max())
+    assert fit_warp(bent[:2], 6).straight  # two studies say too little
+
+
+def test_studies_of_unequal_scale_are_seen() -> None:
+    rng = np.random.default_rng(9)
+    scales = np.exp(1.2 * rng.normal(size=(60, 1)))
+    apart = [Observed(np.arange(6), row) for row in scales * rng.normal(size=(60, 6))]
+    alike = [Observed(np.arange(6), row) for row in rng.normal(size=(60, 6))]
+    some, none = None, None
+    for _ in range(4):  # each fit begins where the last one ended
+        some = fit(apart, 6, before=some, switches=Switches(warp=False))
+        none = fit(alike, 6, before=none, switches=Switches(warp=False))
+    assert some is not None
+    assert none is not None
+    assert some.strengths.freedom <= 4.0
+    assert none.strengths.freedom >= 16.0
+    off = fit(apart, 6, switches=Switches(warp=False, scales=False))
+    assert off is not None
+    assert off.strengths.freedom > 1e6
+
+
+def test_a_fit_is_a_pure_function() -> None:
+    observed, _, _ = partly_observed(10, studies=30, models=6)
+    one, two = fit(observed, 6), fit(observed, 6)
+    assert one is not None
+    assert two is not None
+    assert one.covariance.tolist() == two.covariance.tolist()
+    again = fit(observed, 6, before=one)
+    assert again is not None
+    assert again.covariance == pytest.approx(one.covariance, rel=0.3, abs=0.05)
+
+
+def test_the_work_of_a_fit_is_bounded() -> None:
+    models = 60
+    rng = np.random.default_rng(11)
+    observed = [Observed(np.arange(models), row) for row in rng.normal(size=(900, models))]
+    some = fit(observed, models, turn=0)
+    others = fit(observed, models, turn=1)
+    assert some is not None
+    assert others is not None
+    assert some.mean.tolist() != others.mean.tolist()  # each takes other studies
+
+
+@given(seed=seeds, more=st.integers(1, 5))
+@settings(max_examples=30)
+def test_models_that_come_later_keep_it_a_covariance(seed: int, more: int) -> None:
+    covariance = random_covariance(np.random.default_rng(seed), 4, rank=2)
+    wider = extended(Parameters(np.arange(4.0), covariance), 4 + more)
+    assert np.linalg.eigvalsh(wider.covariance).min() > -1e-9
+    assert wider.covariance[:4, :4].tolist() == covariance.tolist()
+    assert wider.mean[4:].tolist() == [1.5] * more
+    assert np.diag(wider.covariance)[4:] == pytest.approx(np.diag(covariance).mean())

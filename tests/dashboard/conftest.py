@@ -1,0 +1,7 @@
+"""What the tests of this room are given."""
+
+from support.boards import board
+from support.browsers import chromium, page, visits
+from support.sites import site
+
+__all__ = ["board", "chromium", "page", "site", "visits"]

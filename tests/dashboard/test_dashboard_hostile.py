@@ -1,0 +1,84 @@
+"""Names that would be more than names: the pages hold by themselves, without the content policy."""
+
+from typing import Any
+
+from playwright.sync_api import Page, Route, expect
+from support.boards import Board
+from support.browsers import Visits
+from support.dashboards import sign_in
+
+TAKEN = "document.documentElement.dataset.taken=1"
+HOSTILE = (
+    f"<script>{TAKEN}</script>",
+    f"\"'><img src=x onerror={TAKEN}>",
+    f"</title></style><svg/onload={TAKEN}>",
+    f"javascript:{TAKEN}//]]>--><iframe srcdoc='<script>parent.{TAKEN}</script>'>",
+)
+LAST = HOSTILE[-1]
+
+
+def _bare(route: Route) -> None:
+    """The page as it would be if nothing but its own code kept names from being markup."""
+    answer = route.fetch()
+    headers = {name: value for name, value in answer.headers.items() if "policy" not in name}
+    assert len(headers) < len(answer.headers)
+    route.fulfill(response=answer, headers=headers)
+
+
+def _made(board: Board) -> tuple[str, str, list[Any]]:
+    """A tenant whose things all have such names, run by a device that says such things."""
+    lab = board.tenant("lab")
+    gpu = board.device(kind=HOSTILE[1])
+    models = {name: 1.0 + place for place, name in enumerate((*HOSTILE, "plain", "left"))}
+    study = board.study(lab, " ".join(HOSTILE[:2]), models, dataset=LAST, metric=HOSTILE[0])
+    board.study(lab, HOSTILE[2], models, dataset=LAST)
+    leases = board.run(gpu, "gpu", lambda _: 0.5, most=2)
+    failed = board.lease(gpu)
+    board.report(gpu, failed, "fail", reason="\n".join(HOSTILE), final=True).ok()
+    scored = board.lease(gpu)
+    metrics = dict.fromkeys(HOSTILE, 0.5)
+    board.report(gpu, scored, score=0.7, metrics=metrics).ok()
+    running = board.lease(gpu)
+    quoted = ",".join('"{}"'.format(name.replace('"', '""')) for name in HOSTILE)
+    table = f"{quoted},kind\n" + f"{quoted},a\n1,2,3,4,b\n" * 30
+    board.dataset(lab, HOSTILE[1], table.encode())
+    return lab, study, [*leases, failed, scored, running]
+
+
+def _holds(page: Page) -> None:
+    expect(page.locator("main h1").first).to_be_visible()
+    found = page.evaluate(
+        """() => ({
+            taken: document.documentElement.dataset.taken ?? null,
+            strays: document.querySelectorAll(
+                "main script, main iframe, main img, main style, main svg svg, [onerror], [onload]"
+            ).length,
+            links: [...document.querySelectorAll("[href], [src], [action]")]
+                .map(node => node.href?.baseVal ?? node.href ?? node.src ?? node.action)
+                .filter(link => !link.startsWith(location.origin)),
+        })"""
+    )
+    assert found == {"taken": None, "strays": 0, "links": []}, page.url
+
+
+def test_names_stay_text_without_the_content_policy(board: Board, visits: Visits) -> None:
+    lab, study, leases = _made(board)
+    for token in (lab, board.admin):
+        page = visits.open()
+        page.route(f"{board.address}/", _bare)
+        sign_in(page, board.address, token)
+        # The policy is off indeed: what is markup in this page does act.
+        page.evaluate("document.createElement('p').innerHTML = '<b>'")
+        board.study(
+            lab, f"{HOSTILE[3]} {token[-4:]}", [HOSTILE[3]]
+        )  # heard of while the page is open
+        expect(page.locator("main")).to_contain_text("<script>")
+        _holds(page)
+        routes = ["studies", "decisions", "heatmap", "new", f"studies/{study}"]
+        routes += [f"decisions/{lease['trial']}" for lease in leases[-3:]]
+        for route in routes:
+            page.evaluate("route => { location.hash = `#/${route}`; }", route)
+            expect(page.locator("main .waiting")).to_have_count(0)
+            expect(page.locator("main")).to_contain_text("onerror" if route != "new" else "")
+            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+            _holds(page)

@@ -1,0 +1,173 @@
+"""What happens while a page opens, is left, or cannot be read: nothing is lost, nothing stays."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page, Route, expect
+from support.boards import Board
+from support.browsers import Visits
+from support.dashboards import go, panel, sign_in
+
+OLD = "What you see may be old"
+# A timeline that is told of one trial more than it keeps, the newest first, as the server tells.
+MANY = """async () => {
+  const { timeline } = await import("/assets/timeline.js");
+  const now = 1e9;
+  const signal = AbortSignal.abort();
+  const shown = timeline({ colourBy: () => "", say() {}, now: () => now, signal });
+  const trials = Array.from({ length: 5002 }, (_, place) => ({
+    id: place, device: "gpu", started: now - 100, ended: now - 10, state: "complete" }));
+  Object.assign(trials.at(-1), { ended: null, state: "running", cost: 1 });
+  shown.set({ trials, devices: [] }, 3600);
+  shown.draw();
+  return [shown.trials.has(0), shown.trials.has(5001), shown.trials.size, shown.cut()];
+}"""
+DURATIONS = """async seconds => {
+  const { duration } = await import("/assets/format.js");
+  return seconds.map(duration);
+}"""
+
+
+def test_what_happens_while_a_page_opens_is_not_missed(board: Board, page: Page) -> None:
+    lab, gpu = board.tenant("lab"), board.device()
+    study = board.study(lab)
+    lease = board.lease(gpu)
+    sign_in(page, board.address, lab)
+
+    def slow(route: Route) -> None:
+        # The trials were read by now; the last of them ends before the page is there.
+        page.wait_for_timeout(300)
+        board.report(gpu, lease, score=0.5).ok()
+        page.wait_for_timeout(300)
+        route.continue_()
+
+    page.route(f"**/v1/studies/{study}/next", slow, times=1)
+    go(page, f"studies/{study}", "s")
+    expect(panel(page, "Trials").get_by_role("row").nth(1)).to_contain_text("complete")
+
+
+def test_a_study_that_ran_nothing_lately_has_its_name(board: Board, page: Page) -> None:
+    lab, gpu = board.tenant("lab"), board.device()
+    board.study(lab, "sleeper")
+    sign_in(page, board.address, board.admin)
+    expect(panel(page, "Lately")).to_contain_text("No trial yet")
+    board.lease(gpu)
+    expect(panel(page, "Lately").get_by_role("row").nth(1)).to_contain_text("sleeper")
+
+
+def test_what_cannot_be_renewed_is_said_and_tried_again(
+    board: Board, page: Page, visits: Visits
+) -> None:
+    lab = board.tenant("lab")
+    board.study(lab, "first")
+    sign_in(page, board.address, lab)
+    go(page, "studies", "Studies")
+    visits.expect("500 (Internal")
+    page.route("**/v1/studies?*", lambda route: route.fulfill(status=500, body="{}"), times=1)
+    board.study(lab, "second")
+    expect(page.locator("#banner")).to_contain_text(OLD)
+    expect(page.locator("#banner")).to_be_empty()
+    expect(page.get_by_role("link", name="second")).to_be_visible()
+
+
+def test_another_tab_signs_out_and_somebody_else_in(
+    board: Board, page: Page, visits: Visits
+) -> None:
+    lab = board.tenant("lab")
+    board.study(lab)
+    sign_in(page, board.address, board.admin)
+    go(page, "new", "New study")  # a page that asks for nothing by itself
+    other = page.context.new_page()
+    other.goto(board.address)
+    visits.allow("401 (Unauthorized)")
+    other.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("Your session has ended")).to_be_visible()
+    other.close()
+    sign_in(page, board.address, board.admin)
+    # Before the first tab hears of the end, somebody else is there.
+    page.evaluate(
+        """async token => {
+          const headers = { "Content-Type": "application/json" };
+          const said = { method: "POST", body: JSON.stringify({ token }), headers };
+          const { id, csrf } = await (await fetch("/v1/session", said)).json();
+          localStorage.setItem("bentham-session", JSON.stringify({ id, csrf }));
+        }""",
+        lab,
+    )
+    expect(page.locator(".who")).to_have_text("lab")
+    expect(page.get_by_role("link", name="What if")).to_have_count(0)
+
+
+def test_who_is_signed_in_stays_so_whatever_was_meant_for_another_session(
+    board: Board, page: Page, visits: Visits
+) -> None:
+    lab = board.tenant("lab")
+    board.study(lab, "mine")
+    sign_in(page, board.address, lab)
+    visits.expect("401 (Unauthorized)")
+    page.route("**/v1/studies?*", lambda route: route.fulfill(status=401, body="{}"), times=1)
+    page.evaluate("location.hash = '#/studies'")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("link", name="mine")).to_be_visible()
+    expect(page.locator(".who")).to_have_text("lab")
+
+
+def test_pages_that_are_left_leave_nothing(board: Board, page: Page) -> None:
+    lab, gpu = board.tenant("lab"), board.device()
+    study = board.study(lab)
+    board.run(gpu, "gpu", lambda _: 0.5)
+    sign_in(page, board.address, board.admin)
+    look = page.context.new_cdp_session(page)
+    look.send("Performance.enable")
+
+    def walk() -> tuple[float, float]:
+        for _ in range(5):
+            for route, title in (
+                ("", "Overview"),
+                (f"studies/{study}", "s"),
+                ("studies", "Studies"),
+            ):
+                go(page, route, title)
+                # Whoever reads by ear or by keyboard is on the page that came.
+                expect(page.locator("main")).to_be_focused()
+        look.send("HeapProfiler.collectGarbage")
+        found = {
+            each["name"]: each["value"] for each in look.send("Performance.getMetrics")["metrics"]
+        }
+        return found["JSEventListeners"], found["Nodes"]
+
+    walk()
+    before, after = walk(), walk()
+    assert after[0] < before[0] + 10, (before, after)
+    assert after[1] < before[1] + 300, (before, after)
+
+
+def test_the_newest_and_what_runs_stay_in_the_timeline(board: Board, page: Page) -> None:
+    page.goto(board.address)
+    assert page.evaluate(MANY) == [True, True, 5000, True]
+    told = page.evaluate(DURATIONS, [59, 60, 70, 90, 599, 3600, 5400])
+    assert told == ["59 s", "1 min", "1 min 10 s", "1 min 30 s", "9 min 59 s", "1 h", "1 h 30 min"]
+
+
+def test_enter_does_what_its_field_is_for(
+    board: Board, page: Page, visits: Visits, tmp_path: Path
+) -> None:
+    lab = board.tenant("lab")
+    board.dataset(lab, "wide.csv")
+    wide = tmp_path / "wide.csv"
+    names = [f"c{each}" for each in range(24)]
+    row = ",".join("1" for _ in names)
+    wide.write_text(",".join([*names, "class"]) + "\n" + f"{row},x\n{row},y\n" * 10)
+    sign_in(page, board.address, lab)
+    go(page, "new", "New study")
+    visits.expect("409 (Conflict)")
+    page.get_by_label("Drop a CSV or Parquet file here").set_input_files(wide)
+    name = page.get_by_label("Name of the dataset")
+    name.fill("wider")
+    name.press("Enter")
+    find = page.get_by_label("Find a column")
+    find.fill("c7")
+    find.press("Enter")
+    expect(page.get_by_role("rowheader", name="c7")).to_be_visible()
+    expect(page.get_by_label("Column to predict")).to_have_value("class")
+    assert board.get("/v1/studies", lab)["items"] == []
+    assert page.title() == "New study · Bentham"

@@ -1,0 +1,101 @@
+"""The overview is live, tells what it draws in words and tables, and knows how to be empty."""
+
+import re
+
+from playwright.sync_api import Page, expect
+from support.boards import Board
+from support.browsers import Visits, axe
+from support.dashboards import IMAGE, SCRIPT, mark, panel, sign_in, tile, unchanged
+
+MODELS = {SCRIPT: 1.0, IMAGE: 2.0, "plain": 3.0}
+
+
+def test_it_fills_by_itself(board: Board, page: Page) -> None:
+    lab = board.tenant("lab", limits={"running_trials": 3})
+    sign_in(page, board.address, board.admin)
+    mark(page)
+    expect(page.get_by_text("No device is registered")).to_be_visible()
+    expect(page.get_by_role("heading", name="No studies yet")).to_be_visible()
+    board.study(lab, SCRIPT, MODELS)
+    gpu = board.device("gpu")
+    expect(page.get_by_text("No device is registered")).to_have_count(0)
+    expect(panel(page, "Tenants").get_by_role("row").nth(1)).to_contain_text("0 of 3")
+    board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, most=2)
+    lately = panel(page, "Lately").get_by_role("row")
+    expect(lately).to_have_count(3)
+    expect(lately.nth(2)).to_contain_text(SCRIPT)
+    expect(tile(page, "Trials ended")).to_have_text("2")
+    expect(tile(page, "Devices busy")).to_have_text("0 / 1")
+    last = board.lease(gpu)
+    expect(tile(page, "Devices busy")).to_have_text("1 / 1")
+    expect(
+        page.get_by_text(re.compile("3 trials in the last .*: 1 running, 2 comp"))
+    ).to_be_visible()
+    board.report(gpu, last, "fail", reason=f"out of memory {IMAGE}", final=True).ok()
+    expect(lately.nth(1)).to_contain_text("failed")
+    assert page.title() == "Overview · Bentham"
+    assert unchanged(page)
+
+
+def test_pictures_have_words_tables_and_keys(board: Board, page: Page) -> None:
+    lab, gpu = board.tenant("lab"), board.device("gpu")
+    board.study(lab, SCRIPT, MODELS)
+    leases = board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0)
+    sign_in(page, board.address, board.admin)
+    trend = panel(page, "Mean regret over time")
+    expect(trend.get_by_role("img")).to_have_accessible_name(re.compile("from their best|No study"))
+    trend.get_by_text("As a table").click()
+    expect(trend.get_by_role("columnheader", name="Round robin")).to_be_visible()
+    devices = panel(page, "Devices")
+    devices.get_by_text("As a table").click()
+    expect(devices.locator("tbody tr")).to_have_count(3)
+    canvas = devices.locator("canvas")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    spoken = page.locator("#spoken")
+    expect(spoken).to_contain_text("on gpu")
+    expect(spoken).to_contain_text(leases[-1]["model"])
+    page.keyboard.press("ArrowLeft")
+    expect(spoken).to_contain_text(leases[-2]["model"])
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(leases[-2]["trial"]))
+
+
+def test_a_tenant_sees_its_own(board: Board, visits: Visits) -> None:
+    lab, rival, gpu = board.tenant("lab"), board.tenant("rival"), board.device("gpu")
+    board.study(lab, "own", MODELS)
+    board.study(rival, "theirs", MODELS)
+    board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0)
+    page = visits.open()
+    sign_in(page, board.address, lab)
+    expect(panel(page, "Lately").get_by_role("row")).to_have_count(4)
+    text = page.inner_text("body")
+    assert "own" in text
+    for hidden in ("theirs", "rival", "Round robin", "To decide", "Share", "What if"):
+        assert hidden not in text, hidden
+    expect(panel(page, "Your part")).to_contain_text("lab")
+
+
+def test_every_page_can_be_read_by_everybody(board: Board, visits: Visits) -> None:
+    lab, gpu = board.tenant("lab"), board.device("gpu")
+    study = board.study(lab, f"{SCRIPT} {IMAGE}", MODELS, dataset=IMAGE)
+    leases = board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, most=2)
+    board.lease(gpu)
+    routes = ["", "studies", f"studies/{study}", "decisions", f"decisions/{leases[0]['trial']}",
+              "heatmap", "new", "whatif"]  # fmt: skip
+    for scheme, width in (("light", 1280), ("dark", 390)):
+        page = visits.open(
+            color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce"
+        )
+        page.goto(board.address)
+        assert axe(page) == []
+        sign_in(page, board.address, board.admin)
+        for route in routes:
+            page.evaluate("route => { location.hash = `#/${route}`; }", route)
+            expect(page.locator("main h1")).to_be_visible()
+            expect(page.locator("main .waiting")).to_have_count(0)
+            assert axe(page) == [], (route, scheme)
+            # Nothing hangs out over the side of a phone.
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, route
+            assert page.locator("img[src=x]").count() == 0
+            assert page.title() != "taken"

@@ -1,0 +1,97 @@
+"""The dashboard in one go, with everything real: server, worker, training, browser."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+from support.browsers import Visits, axe
+from support.dashboards import go, mark, panel, sign_in, tile, unchanged
+from support.service_cast import FLOWERS
+from support.sites import PATIENCE, Site
+
+
+def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
+    site: Site, visits: Visits, tmp_path: Path
+) -> None:
+    table = tmp_path / "flowers.csv"
+    table.write_bytes(FLOWERS)
+    with site.client() as admin:
+        tokens = {}
+        for name in ("lab", "rival"):
+            admin.create_tenant(name)
+            tokens[name] = admin.issue_token("tenant", name).secret
+    operator = (site.folder / "bentham-data" / "admin.token").read_text().strip()
+    site.trainer("--devices", 1)
+    expect.set_options(timeout=1000.0 * PATIENCE)
+
+    # A table goes up, its columns are seen, a study begins.
+    page = visits.open()
+    sign_in(page, site.address, tokens["lab"])
+    mark(page)
+    page.get_by_role("link", name="New study").first.click()
+    page.get_by_label("Drop a CSV or Parquet file here").set_input_files(table)
+    expect(page.locator("main").get_by_text("40 rows, 3 columns")).to_be_visible()
+    page.get_by_label("Column to predict").select_option("kind")
+    page.get_by_label("Models to choose among").fill("4")
+    page.get_by_role("button", name="Create the study").click()
+    expect(page).to_have_title("flowers: kind · Bentham")
+
+    # Trials arrive by themselves.
+    expect(tile(page, "Models tried")).to_have_text(re.compile(r"[1-4] of 4"))
+    expect(panel(page, "Trials").get_by_text("complete").first).to_be_visible()
+    expect(tile(page, "Models tried")).to_have_text("4 of 4")
+    assert unchanged(page)
+
+    # Why one of them ran.
+    panel(page, "Trials").get_by_role("link", name=re.compile("^Why")).first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Why")
+    expect(page.get_by_text("expected to add").first).to_be_visible()
+    expect(panel(page, "What came of it")).to_contain_text("complete")
+    page.go_back()
+    expect(page).to_have_title("flowers: kind · Bentham")
+
+    # What was found is taken home.
+    with page.expect_download() as download:
+        panel(page, "Export").get_by_role("button", name="Script").click()
+    script = Path(download.value.path()).read_text()
+    best = panel(page, "Best configuration").locator("pre").inner_text()
+    compile(script, "best.py", "exec")
+    assert re.findall(r'"score": ([0-9.]+)', best)[0] in script
+    assert unchanged(page)
+
+    # Somebody else sees nothing of all this.
+    rival = visits.open()
+    study, trial = page.evaluate("location.hash").rpartition("/")[2], _newest(site)
+    sign_in(rival, site.address, tokens["rival"])
+    expect(rival.get_by_text("No studies yet")).to_be_visible()
+    for route in ("", "studies", "decisions", "heatmap", "new"):
+        rival.evaluate("route => { location.hash = `#/${route}`; }", route)
+        expect(rival.locator("main h1").first).to_be_visible()
+        assert not {"flowers", "lab"} & set(re.findall(r"\w+", rival.inner_text("body")))
+    visits.expect("404 (Not Found)")
+    for route in (f"studies/{study}", f"decisions/{trial}"):
+        rival.evaluate("route => { location.hash = `#/${route}`; }", route)
+        expect(rival.get_by_role("alert")).to_contain_text("Not found")
+    rival.evaluate("() => { location.hash = '#/whatif'; }")
+    expect(rival.get_by_text("There is no such page.")).to_be_visible()
+
+    # The operator sees it, and asks what more devices would bring.
+    boss = visits.open()
+    with site.client() as admin:
+        admin.create_study("left open", [f"m{each}" for each in range(6)], tenant="rival")
+    sign_in(boss, site.address, operator)
+    expect(panel(boss, "Tenants")).to_contain_text("lab")
+    expect(panel(boss, "Lately")).to_contain_text("flowers: kind")
+    go(boss, "whatif", "What if")
+    boss.get_by_label("Devices", exact=True).fill("8")
+    boss.get_by_text("More", exact=True).click()
+    boss.get_by_label("Draws").fill("2")
+    boss.get_by_role("button", name="Run the simulation").click()
+    answer = panel(boss, "The answer")
+    expect(answer).to_contain_text("With 8 devices instead of 1, mean regret")
+    assert axe(boss) == []
+
+
+def _newest(site: Site) -> str:
+    with site.client() as admin:
+        return next(iter(admin.trials())).id

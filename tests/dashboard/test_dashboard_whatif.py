@@ -1,0 +1,77 @@
+"""The page of what if: the question, its answer, its pictures, and who may ask."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from playwright.sync_api import Page, expect
+from support.boards import Board
+from support.browsers import Visits, axe
+from support.dashboards import go, sign_in
+
+
+def at_work(board: Board) -> str:
+    """Three studies, two of nine models tried; the tenant's token."""
+    ada = board.tenant("ada")
+    for number in range(3):
+        board.study(ada, f"s{number}", {f"m{place}": 60.0 for place in range(3)})
+    device = board.device("gpu")
+    board.run(device, "gpu", lambda _: 0.5, most=2)
+    return ada
+
+
+def test_an_operator_asks_and_takes_the_picture_along(
+    board: Board, visits: Visits, tmp_path: Path
+) -> None:
+    ada = at_work(board)
+    page = visits.open()
+    sign_in(page, board.address, board.admin)
+    go(page, "whatif", "What if")
+    devices = page.get_by_label("Devices", exact=True)
+    expect(devices).to_have_value("2")
+    page.get_by_label("Devices, by slider").fill("8")
+    expect(devices).to_have_value("8")
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Draws").fill("2")
+    page.get_by_role("button", name="Run the simulation").click()
+    expect(page.locator(".heading .badge")).to_have_text("complete")
+    said = page.locator(".whatif-answer")
+    expect(said).to_have_text(
+        re.compile(r"With 8 devices instead of 1, mean regret is expected to fall below .* in .*\.")
+    )
+    expect(page).to_have_url(re.compile(r"#/whatif/w_\w+$"))
+    for figure in page.get_by_role("img").all():
+        assert "Round robin" in str(figure.get_attribute("aria-label"))
+    page.get_by_text("As a table").first.click()
+    rows = page.get_by_role("region", name="Time until").locator("tbody tr")
+    expect(rows).to_have_count(12)
+    expect(rows.last).to_contain_text("64")
+    assert axe(page) == []
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the picture").click()
+    download.value.save_as(tmp_path / "picture.svg")
+    texts = [each.text for each in ElementTree.parse(tmp_path / "picture.svg").iter() if each.text]
+    assert said.inner_text().startswith(texts[1])
+    assert "Mean regret over time" in texts
+
+    # It is there again for whoever comes later, and nothing for a tenant.
+    page.reload()
+    expect(said).to_contain_text("With 8 devices instead of 1")
+    expect(page.get_by_role("link", name=re.compile("8 devices instead of 1"))).to_be_visible()
+    other = visits.open()
+    sign_in(other, board.address, ada)
+    expect(other.get_by_role("link", name="What if")).to_have_count(0)
+    other.evaluate("location.hash = '#/whatif'")
+    expect(other.get_by_text("There is no such page.")).to_be_visible()
+
+
+def test_where_there_is_nothing_to_ask_it_says_why_and_then_asks(board: Board, page: Page) -> None:
+    sign_in(page, board.address, board.admin)
+    go(page, "whatif", "What if")
+    expect(page.get_by_text("No study is open")).to_be_visible()
+    assert axe(page) == []
+    board.study(board.tenant("ada"))
+    expect(page.get_by_text("No device is registered")).to_be_visible()
+    board.device("gpu")
+    expect(page.get_by_role("button", name="Run the simulation")).to_be_visible()

@@ -1,0 +1,117 @@
+"""The page that makes a study: a file goes up, its columns are seen, one is predicted."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.boards import Board
+from support.browsers import Visits, axe
+from support.dashboards import IMAGE, SCRIPT, go, sign_in
+from support.service_cast import FLOWERS
+
+
+def choose(page: Page, path: Path) -> None:
+    page.get_by_label("Drop a CSV or Parquet file here").set_input_files(path)
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A table whose columns have names that would be markup."""
+    path = tmp_path / "odd names.csv"
+    quoted = ",".join('"{}"'.format(name.replace('"', '""')) for name in (SCRIPT, IMAGE))
+    rows = (f"{row % 7},{'ab'[row % 2]},{row % 3 - 0.5},{'yn'[row % 2]}" for row in range(40))
+    path.write_text(f"{quoted},width,left\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_a_file_becomes_a_study(board: Board, page: Page, visits: Visits, odd: Path) -> None:
+    lab = board.tenant("lab")
+    sign_in(page, board.address, lab)
+    go(page, "new", "New study")
+    choose(page, odd)
+    expect(
+        page.get_by_text("40 rows, 4 columns: 2 numbers, 2 categories, 0 ignored.")
+    ).to_be_visible()
+    for name in (SCRIPT, IMAGE):
+        expect(page.get_by_role("rowheader", name=name)).to_be_visible()
+    page.get_by_label("Column to predict").select_option("left")
+    expect(page.get_by_text("It looks like classification.")).to_be_visible()
+    expect(page.get_by_label("Name of the study")).to_have_value("odd names: left")
+    page.get_by_label("Judged by").select_option("roc-auc")
+    page.get_by_label("Models to choose among").fill("3")
+    page.get_by_text("More: when it ends").click()
+    page.get_by_label("Trials").fill("2")
+    page.get_by_label("Device time, minutes").fill("1.5")
+    page.get_by_label("LightGBM").uncheck()
+    assert axe(page) == []
+
+    wrong = page.get_by_label(f"Take {IMAGE} as")
+    wrong.focus()
+    wrong.select_option("number")
+    expect(wrong).to_be_focused()
+    visits.expect("422 (Unprocessable")
+    page.get_by_role("button", name="Create the study").click()
+    expect(page.get_by_role("alert").filter(has_text="make it a category")).to_be_visible()
+    wrong.select_option("ignored")
+    page.get_by_role("button", name="Create the study").click()
+    expect(page).to_have_title("odd names: left · Bentham")
+    (study,) = board.get("/v1/studies", lab)["items"]
+    made = board.get(f"/v1/studies/{study['id']}", lab)
+    assert (made["metric"], made["models"], made["data"]) == ("roc-auc", 3, "odd names.csv")
+    assert (made["stop"]["trials"], made["stop"]["cost"]) == (2, 90.0)
+    assert set(made["training"]["columns"]) == {SCRIPT, "width"}
+    models = board.get(f"/v1/studies/{study['id']}/candidates", lab)["items"]
+    assert "lightgbm" not in {each["algorithm"] for each in models}
+
+
+def test_a_file_that_is_refused_says_why_and_another_can_follow(
+    board: Board, page: Page, visits: Visits, tmp_path: Path
+) -> None:
+    lab = board.tenant("lab")
+    board.dataset(lab, "flowers.csv", b"a,b\n" + b"1,2\n" * 20)
+    ragged, flowers = tmp_path / "ragged.csv", tmp_path / "flowers.csv"
+    ragged.write_text("a,b\n1\n")
+    flowers.write_bytes(FLOWERS)
+    sign_in(page, board.address, lab)
+    go(page, "new", "New study")
+    visits.expect("422 (Unprocessable")
+    choose(page, ragged)
+    expect(page.get_by_role("alert")).to_contain_text("line 2 has 1 values")
+    page.get_by_role("button", name="Choose another file").click()
+    visits.expect("409 (Conflict)")
+    choose(page, flowers)
+    expect(page.get_by_role("alert")).to_contain_text("pick another name")
+    page.get_by_label("Name of the dataset").fill("flowers of May")
+    page.get_by_role("button", name="Upload again").click()
+    expect(page.get_by_text("40 rows, 3 columns: 2 numbers")).to_be_visible()
+    names = {each["name"] for each in board.get("/v1/datasets", lab)["items"]}
+    assert names == {"flowers.csv", "flowers of May"}
+
+
+def test_an_operator_makes_a_study_of_a_tenant_over_data_that_is_there(
+    board: Board, page: Page
+) -> None:
+    labs = {name: board.tenant(name) for name in ("lab", "other")}
+    wide = ",".join(f"column {each}" for each in range(150)) + ",class\n"
+    content = wide + "".join(
+        ",".join([str(row % 7), str(row % 5)] * 75) + f",{'xy'[row % 2]}\n" for row in range(30)
+    )
+    for name, token in labs.items():
+        board.dataset(token, f"{name}.csv", content.encode())
+    sign_in(page, board.address, board.admin)
+    go(page, "new", "New study")
+    page.get_by_label("Tenant").select_option("other")
+    page.get_by_role("button", name="Use a dataset").click()
+    dataset = page.get_by_label("Dataset")
+    expect(dataset.locator("option")).to_have_text(
+        ["Choose a dataset", "other.csv (30 rows, 151 columns)"]
+    )
+    dataset.select_option("other.csv (30 rows, 151 columns)")
+    expect(page.get_by_text("And 51 more.")).to_be_visible()
+    page.get_by_label("Find a column").fill("column 149")
+    expect(page.get_by_label("Take column 149 as")).to_be_visible()
+    expect(page.get_by_label("Column to predict")).to_have_value("class")
+    page.get_by_role("button", name="Create the study").click()
+    expect(page).to_have_title("other: class · Bentham")
+    (study,) = board.get("/v1/studies")["items"]
+    assert study["tenant"] == "other"

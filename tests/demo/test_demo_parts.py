@@ -1,0 +1,167 @@
+"""The parts of the demo: its figures, its comparison and its view."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from bentham import wire
+from bentham.core.problem.study import ModelDescription
+from bentham.core.theory.regret import Regret
+from bentham.demo.comparison import (
+    Comparison,
+    compare,
+    in_words,
+    mean_regret,
+    measured_table,
+    orders,
+    real_regret,
+)
+from bentham.demo.look import RunProgress
+from bentham.demo.record import Measured, MeasuredArm, fingerprint, study_row
+from bentham.demo.report import comparison_grid, results
+from bentham.demo.screen import WIDTH, Screen, curve, marks
+
+
+def study(name: str, place: int, models: int = 2, score: float = 0.9) -> wire.StudyView:
+    counts = wire.TrialCounts(running=0, complete=models, failed=0, lost=0)
+    best = wire.Incumbent(model="forest", score=score, metrics={"rmse": 12.345678})
+    return wire.StudyView(
+        id=name, tenant="tenant", name=name, dataset="", metric="rmse", state="open", reason="",
+        weight=1.0, floor=0.0, rows=100, columns=5, stop=wire.StopRules(), created=100.0 + place,
+        models=models, untried=0, trials=counts, device_seconds=3.0, incumbent=best,
+    )  # fmt: skip
+
+
+def measured() -> Measured:
+    """One device; two studies that each have a quick bad model and a slow good one."""
+    arms = (
+        MeasuredArm("a", "bad", 0.4, 100.0, 101.0),
+        MeasuredArm("b", "bad", 0.6, 101.0, 102.0),
+        MeasuredArm("a", "good", 0.8, 102.0, 106.0),
+        MeasuredArm("b", "good", 0.8, 106.0, 110.0),
+    )
+    kin = {"bad": ModelDescription("x"), "good": ModelDescription("y", {"depth": 0.5})}
+    return Measured((study("a", 0), study("b", 0)), arms, kin)
+
+
+def test_the_regret_of_the_run_is_that_of_its_records() -> None:
+    regret = real_regret(measured())
+    steps = [(0.0, 0.8), (1.0, 0.6), (2.0, 0.3), (6.0, 0.1), (10.0, 0.0)]
+    assert [time for time, _ in regret.curve] == [time for time, _ in steps]
+    assert [mean for _, mean in regret.curve] == pytest.approx([mean for _, mean in steps])
+    # a: 0.8 for 1 s, 0.4 for 5 s; b: 0.8 for 2 s, 0.2 for 8 s
+    assert regret.cumulative == pytest.approx(0.8 + 2.0 + 1.6 + 1.6)
+
+
+def test_replays_have_the_scores_and_times_that_were_measured() -> None:
+    table = measured_table(measured())
+    assert table.scores.tolist() == [[0.4, 0.8], [0.6, 0.8]]
+    assert table.costs.tolist() == [[1.0, 4.0], [1.0, 4.0]]
+    assert table.sizes == ((100, 5), (100, 5))
+    comparison = compare(measured(), devices=1, replays=2)
+    # Whatever the order, all is trained in 10 s by one device, and all is found in the end.
+    for run in (comparison.real, comparison.joint, comparison.round_robin):
+        assert run.end_time == pytest.approx(10.0)
+        assert run.curve[-1][1] == pytest.approx(0.0)
+    assert comparison.times(0.5)[0] == 2.0  # 0.3 is below half of 0.8
+    assert comparison.times(1.0)[0] == 10.0
+
+
+def test_the_mean_of_runs_is_taken_at_every_time() -> None:
+    one = Regret(2.0, 4.0, ((0.0, 1.0), (2.0, 0.0)))
+    other = Regret(4.0, 8.0, ((0.0, 1.0), (1.0, 0.5), (7.0, 0.0)))
+    mean = mean_regret([one, other])
+    assert mean == Regret(3.0, 8.0, ((0.0, 1.0), (1.0, 0.75), (2.0, 0.25), (7.0, 0.0)))
+    assert orders(4, 3)[0] == (0, 1, 2, 3)
+    assert [sorted(order) for order in orders(4, 3)] == [[0, 1, 2, 3]] * 3
+    assert orders(4, 3) == orders(4, 3)
+
+
+def test_the_words_name_who_was_later() -> None:
+    slow, quick = real_regret(measured()), real_regret(hurried(measured()))
+    text = in_words(Comparison(slow, quick, slow))
+    assert text == (
+        "Round robin takes 2.0 times as long to 90% of the happiness, 2.0 times to 98%, 2.0 times "
+        "to 99% and 2.0 times to 100%; it has 2.0 times the regret in all."
+    )
+    text = in_words(Comparison(slow, slow, quick))
+    assert text.startswith("Round robin takes 0.5 times as long")
+    assert "regret in all, and Bentham is later at 90%, 98%, 99%, 100%." in text
+
+
+def hurried(given: Measured) -> Measured:
+    """The same in half the time."""
+    arms = tuple(
+        MeasuredArm(
+            arm.study, arm.model, arm.score, 50.0 + arm.started / 2.0, 50.0 + arm.ended / 2.0
+        )
+        for arm in given.arms
+    )
+    return Measured(given.studies, arms, given.descriptions)
+
+
+def test_a_fingerprint_tells_scores_apart_and_nothing_else() -> None:
+    given = measured()
+    mixed = Measured(given.studies, given.arms[::-1], given.descriptions)
+    assert fingerprint(given) == fingerprint(hurried(given)) == fingerprint(mixed)
+    first = given.arms[0]
+    other = MeasuredArm(first.study, first.model, first.score + 1e-16, first.started, first.ended)
+    assert other.score != first.score
+    assert fingerprint(Measured(given.studies, (other, *given.arms[1:]), {})) != fingerprint(given)
+
+
+def trial(number: int, study: str, score: float | None) -> wire.TrialView:
+    return wire.TrialView(
+        id=f"t{number}", tenant="tenant", study=study, dataset="", model="a-model-with-a-long-name",
+        device=f"device-{number % 2}", kind="cpu", state="running" if score is None else "complete",
+        attempt=1, cost=2.0, started=float(number), ended=None if score is None else number + 1.0,
+        score=score, reason="",
+    )  # fmt: skip
+
+
+def overview() -> wire.Overview:
+    return wire.Overview(
+        time=190.0, regret_estimate=0.25, regret_low=0.2, regret_high=0.3, happiness=0.5,
+        tenants=[], latency=None,
+        queue=wire.Queue(open_studies=1, untried_arms=1),
+        throughput=wire.ThroughputView(last_ten_minutes=1, last_hour=1),
+        devices=wire.DeviceCounts(registered=2, busy=2), decisions=3, leases_lost=0,
+    )  # fmt: skip
+
+
+def test_the_view_fits_a_small_terminal() -> None:
+    studies = [study(f"study {place}", place, models=20) for place in range(14)]
+    trials = [trial(place, "study 3", place / 30.0) for place in range(20)]
+    trials += [trial(30, "study 5", None), trial(31, "study 6", None)]
+    console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
+    console.print(
+        Screen("http://127.0.0.1:12345").picture(RunProgress(studies, trials, overview()))
+    )
+    lines = console.export_text().splitlines()
+    assert len(lines) <= 23
+    assert max(map(len, lines)) <= WIDTH
+    assert "14 studies of 1 tenants" in lines[0]
+    assert lines[0].endswith("1:30")
+    assert any("study 5: a-model" in line for line in lines)
+    assert any("280 of 280 models" in line for line in lines)
+
+
+def test_marks_show_each_score_and_which_were_the_best_yet() -> None:
+    text = marks([trial(0, "s", 0.5), trial(1, "s", 0.4), trial(2, "s", 0.9)], study("s", 0, 5))
+    assert len(text.plain) == 5
+    assert text.plain[2:] == "█··"
+    assert text.plain[0] > text.plain[1]
+    assert [str(span.style) for span in text.spans[:3]] == ["bold green", "cyan", "bold green"]
+    assert curve([4.0, 1.0, 0.0]) == "█▅▁"
+    assert curve([]) == ""
+
+
+def test_the_tables_show_what_they_are_given() -> None:
+    console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
+    console.print(results([study_row(study("a", 0)), study_row(study("b", 1))]))
+    console.print(comparison_grid(Comparison(*[real_regret(measured())] * 3)))
+    text = console.export_text()
+    assert "rmse 12.35" in text
+    assert text.count("0.9000") == 2
+    assert "10.0 s" in text

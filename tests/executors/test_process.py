@@ -1,0 +1,327 @@
+"""The process executor: whatever a trial does, it ends with a reason and leaves nothing running."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.executor_contract import ExecutorContract, lease
+from support.misbehaving import marked
+from support.paths import PYTHONPATH, SOURCE, TESTS
+from support.process_trials import MIB, Bench, bench, ended, wait_for
+
+from bentham.executors import Broken, Executor, Progress, Scored
+from bentham.executors.containment import Hold
+from bentham.wire import Lease
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux")
+HOLDS: list[Hold] = ["namespace", "descendants"]
+GOOD = Scored(0.5, {"accuracy": 0.5}, (0.4, 0.6))
+
+
+@pytest.fixture(scope="module")
+def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Hold], Bench]]:
+    """One executor of each kind for many tests: a warden outlives the worst of trials."""
+    made: dict[Hold, Bench] = {}
+    with ExitStack() as stack:
+
+        def get(hold: Hold) -> Bench:
+            if hold not in made:
+                made[hold] = stack.enter_context(bench(tmp_path_factory.mktemp("worker"), hold))
+                assert made[hold].run("score")[0] == GOOD
+            return made[hold]
+
+        yield get
+
+
+@pytest.fixture(params=HOLDS)
+def shared(benches: Callable[[Hold], Bench], request: pytest.FixtureRequest) -> Bench:
+    return benches(request.param)
+
+
+class TestProcess(ExecutorContract):
+    @pytest.fixture
+    def executor(
+        self,
+        benches: Callable[[Hold], Bench],
+        tmp_path: Path,
+        request: pytest.FixtureRequest,
+    ) -> Iterator[Executor]:
+        if "closing" not in request.node.name:
+            yield benches("namespace").executor
+            return
+        with bench(tmp_path) as made:
+            yield made.executor
+
+    @pytest.fixture
+    def scoring(self) -> Lease:
+        return lease("score")
+
+    @pytest.fixture
+    def endless(self) -> Lease:
+        return lease("hang")
+
+    @pytest.fixture
+    def hopeless(self) -> Lease:
+        return lease("unknown")
+
+
+ENDS: list[tuple[str, dict[str, Any], dict[str, Any], str, bool]] = [
+    # model, job, limits, reason, final
+    ("hang", {}, {"wall_seconds": 0.5}, "ran for more than 0.5 seconds", True),
+    ("stubborn", {}, {"wall_seconds": 0.5}, "ran for more than 0.5 seconds", True),
+    ("busy", {}, {"cpu_seconds": 0.3}, "used more than 0.3 seconds of CPU time", True),
+    ("busy_children", {}, {"cpu_seconds": 0.6}, "used more than 0.6 seconds of CPU", True),
+    ("eat", {"bytes": 10**11}, {}, "MemoryError.*used more than 256 MiB of memory", True),
+    ("eat_slowly", {"bytes": 400 * MIB}, {}, "used more than 256 MiB of memory", True),
+    ("wrong", {}, {}, r"^ValueError: the columns do not fit \?\[31mat all$", True),
+    ("leave", {"status": 0}, {}, "^ended without a score$", True),
+    ("leave", {"status": 3}, {}, "^ended with exit status 3$", True),
+    ("quit_early", {}, {}, "^SystemExit: enough of this$", True),
+    ("crash", {}, {}, r"^crashed \(SIGSEGV\)$", True),
+    ("abort", {}, {}, r"^crashed \(SIGABRT\)$", True),
+    ("killed", {"signal": 15}, {}, r"^killed from outside \(SIGTERM\)$", False),
+    ("killed", {"signal": 9}, {}, r"^killed from outside \(SIGKILL\), perhaps .*memory$", False),
+    ("no_number", {}, {}, "no result with a score.*'high'", True),
+    ("nothing", {}, {}, "no result with a score", True),
+    ("score", {"score": "nan"}, {}, "the score is nan, not a finite number", True),
+    ("score", {"score": "-inf"}, {}, "the score is -inf, not a finite number", True),
+    ("garbage", {}, {}, "reported what cannot be read", True),
+    ("scribble", {}, {}, "File too large", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "job", "limits", "reason", "final"), ENDS, ids=[f"{e[0]}{e[1] or ''}" for e in ENDS]
+)
+def test_a_trial_that_goes_wrong_says_why(
+    shared: Bench,
+    model: str,
+    job: dict[str, Any],
+    limits: dict[str, Any],
+    reason: str,
+    final: bool,
+) -> None:
+    before = shared.processes()
+    outcome, log = shared.run(model, job, limits)
+    assert isinstance(outcome, Broken)
+    assert re.search(reason, outcome.reason), outcome.reason
+    assert outcome.final == final
+    if "score" not in job:  # else it is the executor, not the warden, that says so
+        assert "[bentham: " in log
+    assert shared.processes() <= before  # where an earlier trial's may have been about to go
+    assert shared.run("score")[0] == GOOD  # the warden goes on
+
+
+def test_a_fork_bomb_is_put_out(shared: Bench, tmp_path: Path) -> None:
+    before = shared.processes()
+    outcome, _ = shared.run("bomb", {"count": str(tmp_path / "count")})
+    assert outcome == Broken("ran more than 20 processes, all that a trial may have here", True)
+    assert shared.processes() <= before  # where an earlier trial's may have been about to go
+
+
+@pytest.mark.parametrize("then", ["", "hang", "kill"])
+def test_what_detaches_itself_ends_with_its_trial(shared: Bench, tmp_path: Path, then: str) -> None:
+    before = shared.processes()
+    beats = tmp_path / "beats"
+    running = shared.start("detach", {"beats": str(beats), "then": "hang" if then else ""})
+    if then:
+        wait_for(beats.exists)
+        if then == "kill":
+            running.kill()
+        else:
+            (keeper,) = set(os.listdir("/proc")) & {str(pid) for pid in _first(shared, before)}
+            os.kill(int(keeper), signal.SIGKILL)
+    outcome = ended(running)
+    if then == "kill":
+        assert outcome == Broken("killed")
+    elif then:
+        assert isinstance(outcome, Broken)
+        assert not outcome.final
+    else:
+        assert outcome == GOOD
+    assert shared.processes() <= before  # where an earlier trial's may have been about to go
+    size = beats.stat().st_size
+    time.sleep(0.05)  # five beats
+    assert beats.stat().st_size == size
+
+
+def _first(shared: Bench, wardens: set[int]) -> list[int]:
+    """The processes of a trial whose parent is a warden, and whose child is not: the keeper."""
+    found = []
+    for pid in shared.processes() - wardens:
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if parent in wardens and children:
+            found.append(pid)
+    return found
+
+
+def test_memory_that_processes_share_counts_once(shared: Bench) -> None:
+    assert shared.run("share_memory", {"bytes": 100 * MIB})[0] == GOOD
+
+
+def test_a_trial_may_start_programs(shared: Bench) -> None:
+    outcome, _ = shared.run("with_children")
+    assert isinstance(outcome, Scored)
+    assert outcome.score == 0.75
+
+
+def test_much_output_is_cut_in_the_middle(shared: Bench) -> None:
+    outcome, log = shared.run("chatter", {"bytes": 20_000_000})
+    assert outcome == GOOD
+    assert log.startswith("the first line\n")
+    assert log.endswith("the last line\n")
+    assert log.count("bytes left out") == 1
+    assert 60_000 < len(log) <= 65_536
+    newest = max(shared.executor.folders.log("x").parent.iterdir(), key=lambda p: p.stat().st_mtime)
+    assert newest.stat().st_size < 1_100_000
+    text = newest.read_text()
+    assert text.count("left out") == 1
+    left_out = int(text.partition("[... ")[2].partition(" ")[0].replace(",", ""))
+    gap = len(f"\n[... {left_out:,} bytes left out ...]\n")
+    printed = len("the first line\n") + 20_000_000 + len("the last line\n")
+    assert len(text) - gap + left_out == printed
+
+
+def test_a_trial_that_closes_its_streams_is_heard(shared: Bench) -> None:
+    assert shared.run("deaf")[0] == GOOD
+
+
+def test_a_trial_sees_nothing_of_the_worker(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENTHAM_TOKEN", "bth_secret")
+    _, log = shared.run("look")
+    seen = eval(log)
+    environment = seen["environment"]
+    assert "bth_secret" not in log
+    assert not [name for name in environment if name.startswith("BENTHAM_TOKEN")]
+    assert environment["HOME"] == environment["TMPDIR"] == seen["folder"]
+    assert not Path(seen["folder"]).exists()
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert len(seen["files"]) == 5  # three streams, the reports, and the folder being listed
+    if shared.executor._hold == "namespace":
+        assert (seen["pid"], seen["processes"]) == (2, 2)
+
+
+def test_progress_is_told_while_a_trial_runs(shared: Bench, tmp_path: Path) -> None:
+    wait = tmp_path / "wait"
+    wait.touch()
+    running = shared.start("steps", {"wait": str(wait)})
+    wait_for(lambda: running.progress() == Progress(0.25, (0.4,)))
+    assert running.poll() is None
+    wait.unlink()
+    assert ended(running) == GOOD
+
+
+def test_others_go_on_whatever_one_does(shared: Bench, tmp_path: Path) -> None:
+    wait = tmp_path / "wait"
+    wait.touch()
+    running = shared.start("steps", {"wait": str(wait)})
+    for model, job in (("crash", {}), ("bomb", {"count": str(tmp_path / "count")})):
+        assert isinstance(shared.run(model, job)[0], Broken)
+    assert running.poll() is None
+    wait.unlink()
+    assert ended(running) == GOOD
+
+
+# -- the end of those who watch -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hold", HOLDS)
+def test_a_warden_that_is_killed_takes_its_trial_along(tmp_path: Path, hold: Any) -> None:
+    with bench(tmp_path / "worker", hold) as made:
+        assert made.run("score")[0] == GOOD
+        wardens = made.processes()
+        beats = tmp_path / "beats"
+        # Where there is no namespace, what detached itself would get away.
+        model = "detach" if hold == "namespace" else "hang"
+        running = made.start(model, {"beats": str(beats), "then": "hang"})
+        wait_for(lambda: len(made.processes()) >= len(wardens) + 2)
+        if hold == "namespace":
+            wait_for(beats.exists)
+        for pid in wardens:
+            os.kill(pid, signal.SIGKILL)
+        outcome = ended(running)
+        assert outcome == Broken("the process that watches trials ended (killed by SIGKILL)")
+        wait_for(lambda: not made.processes())
+        assert made.run("score")[0] == GOOD  # another takes its place
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from support.process_trials import Bench
+folder, hold, models = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+made = Bench(folder / "worker", hold)
+print(made.marker, flush=True)
+job = {"beats": str(folder / "beats"), "count": str(folder / "count")}
+for model in models:
+    print(made.run(model, job)[0], flush=True)
+if not models:
+    made.start("detach", {**job, "then": "hang"})
+    while True:
+        time.sleep(1)
+made.executor.close()
+"""
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+# Root that may not make PID namespaces, except in a user namespace as anybody may.
+POWERLESS = ("setpriv", "--bounding-set=-sys_admin")
+
+
+def worker(folder: Path, hold: str, models: str = "", before: Sequence[str] = ()) -> Any:
+    """A worker in a process that can be killed, or that is somebody else's."""
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH}
+    command = [*before, sys.executable, "-c", SCRIPT, str(folder), hold, *models.split()]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("hold", HOLDS)
+def test_a_worker_that_is_killed_leaves_nothing_running(tmp_path: Path, hold: str) -> None:
+    beats = tmp_path / "beats"
+    with worker(tmp_path, hold) as running:
+        marker = running.stdout.readline().strip()
+        wait_for(beats.exists)
+        assert len(marked(marker)) >= 4  # the warden, the keeper, the trial and what it left
+        running.kill()
+    wait_for(lambda: not marked(marker))
+    # What it left on the disk goes when the next worker begins.
+    assert list((tmp_path / "worker" / "run").glob("*/*"))
+    with bench(tmp_path / "worker"):
+        assert len(list((tmp_path / "worker" / "run").glob("*.lock"))) == 1
+        assert not list((tmp_path / "worker" / "run").glob("*/*"))
+
+
+@pytest.mark.parametrize("before", [NOBODY, POWERLESS], ids=["nobody", "powerless"])
+def test_anybody_may_run_a_worker(before: Sequence[str]) -> None:
+    """With PID namespaces in a user namespace, or what there is without."""
+    if os.getuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can be somebody else")
+    read = [Path(sys.executable).resolve(), Path(sys.prefix), SOURCE, TESTS]
+    if before == NOBODY and not all(
+        each.stat().st_mode & 0o005 == 0o005 for path in read for each in (path, *path.parents)
+    ):
+        pytest.skip("the interpreter or these tests are not for everybody to read")
+    folder = Path(tempfile.mkdtemp(prefix="bentham-test-"))
+    try:
+        if before == NOBODY:
+            os.chown(folder, 65534, 65534)
+        with worker(folder, "namespace", "score detach bomb look score", before) as running:
+            out, _ = running.communicate(timeout=60)
+        marker, first, second, third, _, fifth = out.splitlines()
+        assert first == second == fifth == repr(GOOD)
+        assert "ran more than 20 processes" in third
+        assert not marked(marker)
+        if subprocess.run([*before, "unshare", "--user", "true"], check=False).returncode == 0:
+            logs = [path.read_text() for path in (folder / "worker" / "logs").iterdir()]
+            assert [log for log in logs if "'processes': 2, 'pid': 2" in log]
+    finally:
+        shutil.rmtree(folder)

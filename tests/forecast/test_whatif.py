@@ -1,0 +1,270 @@
+"""What if, asked of a server: by an operator only, one at a time, in a process of its own."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Bentham
+from support.forecasters import Held
+from support.service_app import Service, serving
+from support.service_process import DEADLINE, ServiceProcess, running
+
+from bentham.client import Client
+from bentham.errors import ForecastFailed
+from bentham.forecast.process import ForecastProcess, _line
+from bentham.service.jobs.whatifs import MOST_KEPT, MOST_WAITING
+from bentham.storage import open_log
+from bentham.wire import WhatIf, WhatIfCreate
+
+WAITING = ("waiting", "running")
+
+
+def ended(service: Service, name: str) -> Any:
+    """The answer, once there is one; a server in memory goes on only while it is asked."""
+    while (found := service.get(f"/v1/whatif/{name}"))["state"] in WAITING:
+        pass
+    return found
+
+
+def test_an_operator_asks_and_gets_an_answer(service: Service) -> None:
+    tenant = service.tenant("a")
+    service.study(tenant)
+    service.device("gpu-0")
+    first = service.post("/v1/whatif", {"devices": 2, "draws": 2}).ok(202)
+    assert (first["state"], first["progress"], first["answers"]) == ("waiting", 0.0, [])
+    found = ended(service, first["id"])
+    assert (found["state"], found["progress"], found["simulated"]) == ("complete", 1.0, 2)
+    assert (found["now"], found["devices"], found["studies"]) == (1, 2, 1)
+    assert found["sequence"] == service.pool.sequence  # nothing of it is in the log
+    assert found["regret"] == pytest.approx(found["estimate"] / 2, rel=1e-5)
+    asked = {(answer["devices"], answer["policy"]) for answer in found["answers"]}
+    assert {(1, "bentham"), (64, "round-robin")} <= asked
+    second = service.post("/v1/whatif", {"regret": 0.01, "draws": 1}).ok(202)
+    assert ended(service, second["id"])["regret"] == 0.01
+    WhatIf.model_validate(found)
+    listed = service.get("/v1/whatif")["items"]
+    assert [each["id"] for each in listed] == [second["id"], first["id"]]
+    assert listed[1] == {**found, "curves": []}  # which are long
+    assert len(found["curves"]) == 4
+    for method, path in (("GET", ""), ("POST", ""), ("GET", f"/{first['id']}")):
+        body: Any = {} if method == "POST" else None
+        service.request(method, f"/v1/whatif{path}", body, token=tenant).refused(403, "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"regret": 0.0}, {"regret": -1.0}, {"regret": "low"}, {"devices": 0}, {"devices": 65},
+        {"devices": 1.5}, {"draws": 0}, {"draws": 257}, {"draws": True}, {"seed": 1},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked(service: Service, body: Any) -> None:
+    service.post("/v1/whatif", body).refused(422, "")
+    assert service.get("/v1/whatif")["items"] == []
+
+
+@pytest.fixture
+def held() -> Held:
+    return Held()
+
+
+@pytest.fixture
+def slow(held: Held) -> Iterator[Service]:
+    """One whose answers come when the test says so."""
+    with serving(forecaster=held) as service:
+        yield service
+
+
+def test_one_runs_four_wait_and_any_can_be_cancelled(slow: Service, held: Held) -> None:
+    names = [slow.post("/v1/whatif", {}).ok(202)["id"] for _ in range(1 + MOST_WAITING)]
+    slow.post("/v1/whatif", {}).refused(409, "4 questions wait already")
+    slow.until(lambda: True)
+    states = [slow.get(f"/v1/whatif/{name}")["state"] for name in names]
+    assert states == ["running", *["waiting"] * MOST_WAITING]
+    shown = slow.get(f"/v1/whatif/{names[0]}")
+    assert (shown["progress"], shown["estimate"]) == (0.5, slow.clock.now)
+    assert "secret" not in shown
+    for name in (names[0], names[2], names[0]):  # the one that runs, one that waits, and again
+        gone = slow.request("DELETE", f"/v1/whatif/{name}").ok()
+        assert (gone["state"], gone["reason"]) == ("cancelled", "cancelled")
+    while slow.get(f"/v1/whatif/{names[1]}")["state"] == "waiting":
+        pass
+    states = [slow.get(f"/v1/whatif/{name}")["state"] for name in names]
+    assert states == ["cancelled", "running", "cancelled", "waiting", "waiting"]
+    held.opened = True
+    assert ended(slow, names[4])["state"] == "complete"
+    assert slow.request("DELETE", f"/v1/whatif/{names[4]}").ok()["state"] == "complete"
+    slow.request("DELETE", "/v1/whatif/w_0").refused(404, "there is no what-if 'w_0'")
+
+
+def test_failures_are_told_and_the_next_goes_on(slow: Service, held: Held) -> None:
+    held.opened = True
+    names = [slow.post("/v1/whatif", {"draws": draws}).ok(202)["id"] for draws in (3, 4, 5)]
+    told = [ended(slow, name) for name in names]
+    assert [each["state"] for each in told] == ["failed", "failed", "complete"]
+    assert told[0]["reason"] == "it cannot be told"
+    assert "the server's log" in told[1]["reason"]
+    for _ in range(MOST_KEPT):
+        last = slow.post("/v1/whatif", {}).ok(202)["id"]
+        ended(slow, last)
+    kept = [each["id"] for each in slow.get("/v1/whatif")["items"]]
+    assert (len(kept), kept[0], names[0] in kept) == (MOST_KEPT, last, False)
+
+
+def test_a_repeat_with_its_key_is_the_same_question(slow: Service) -> None:
+    first = slow.post("/v1/whatif", {"draws": 2}, key="k").ok(202)
+    again = slow.post("/v1/whatif", {"draws": 2}, key="k").ok(202)
+    assert first["id"] == again["id"]
+    slow.post("/v1/whatif", {"draws": 5}, key="k").refused(422, "another request")
+    assert slow.post("/v1/whatif", {"draws": 2}, key="l").ok(202)["id"] != first["id"]
+
+
+def test_stopping_ends_what_runs(slow: Service) -> None:
+    name = slow.post("/v1/whatif", {}).ok(202)["id"]
+    slow.until(lambda: True)
+    slow.stop()  # and does not wait for an answer
+    left = slow.app.state.context.service.whatifs.find(name)
+    assert (left["state"], left["reason"]) == ("cancelled", "the server stopped")
+
+
+SAYING = "import sys, time, os; sys.stdin.readline(); print({!r}, flush=True); {}"
+
+
+@pytest.mark.parametrize(
+    ("says", "then", "reason"),
+    [
+        ("no JSON", "", "did not say what was expected"),
+        ("[1]", "", "did not say what was expected"),
+        ('{"failed": "no log"}', "", "no log"),
+        ('{"progress": 0.1}', "sys.exit(3)", "ended with code 3"),
+        ('{"progress": 0.1}', "time.sleep(99)", "took too long"),
+        ('{"progress": 0.1}', "print('x' * 5_000_000)", "said too much"),
+    ],
+)
+def test_a_process_that_fails_is_told_of(says: str, then: str, reason: str) -> None:
+    command = (sys.executable, "-c", SAYING.format(says, then))
+    process = ForecastProcess(Path(), None, command, seconds=1.0 if "sleep" in then else DEADLINE)
+
+    async def read() -> None:
+        async with aclosing(process(WhatIfCreate(), 0.0)) as pieces:
+            async for _ in pieces:
+                pass
+
+    with pytest.raises(ForecastFailed, match=reason):
+        asyncio.run(read())
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_line_that_comes_with_the_cancellation_does_not_undo_it(turns: int) -> None:
+    async def read() -> None:
+        stream = asyncio.StreamReader()
+        reading = asyncio.create_task(_line(stream, DEADLINE))
+        await asyncio.sleep(0)
+        stream.feed_data(b"{}\n")
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if reading.cancel():  # else it had ended
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+
+    asyncio.run(read())
+
+
+def test_closing_ends_the_process() -> None:
+    then = "print('{\"progress\": %d}' % os.getpid(), flush=True); time.sleep(99)"
+    command = (sys.executable, "-c", SAYING.format('{"progress": 0}', then))
+
+    async def read() -> int:
+        async with aclosing(ForecastProcess(Path(), None, command)(WhatIfCreate(), 0.0)) as pieces:
+            async for piece in pieces:
+                if piece["progress"]:
+                    break
+            return int(piece["progress"])
+
+    pid = asyncio.run(read())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_real_server_answers_and_leaves_nothing_behind(
+    tmp_path: Path, bentham: Bentham, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "data"
+    monkeypatch.setenv("COLUMNS", "80")
+    with running(folder) as server:
+        where = f"http://127.0.0.1:{server.port}"
+        with Client(where, server.admin) as client:
+            client.create_tenant("a")
+            for study in range(3):
+                models = {f"m{model}": 30.0 * (model + 1) for model in range(4)}
+                client.create_study(f"s{study}", models, tenant="a")
+            client.register_device("gpu-0")
+            options = ["--server", where, "--token-file", folder / "admin.token", "--draws", 2]
+            done = bentham("whatif", "--devices", 4, *options)
+            assert (done.code, done.err) == (0, "")
+            lines = done.out.splitlines()
+            assert max(map(len, lines)) <= 80
+            text = " ".join(done.out.split())
+            assert text.startswith("With 4 devices instead of 1, mean regret is expected to fall")
+            assert "; under round robin with 4: in " in text
+            assert "instead of in " in text
+            found = json.loads(bentham("whatif", "--regret", 0.4, *options, "--json").out)
+            assert (found["state"], found["regret"]) == ("complete", 0.4)
+            assert len(client.what_ifs()) == 2
+            # A long one, of which nothing is left when the server ends.
+            asked = client.ask_what_if(draws=256)
+            while not (found := client.what_if(asked.id)).answers:
+                assert found.state in WAITING, found
+                time.sleep(0.05)
+            children = _children(server)
+            assert client.cancel_what_if(asked.id).state == "cancelled"
+            began = time.monotonic()
+            while any(_runs(pid) for pid in children):
+                assert time.monotonic() < began + DEADLINE
+                time.sleep(0.05)
+            client.ask_what_if(draws=256)
+            while not (children := _children(server)):
+                time.sleep(0.05)
+        assert server.stop() == 0
+        assert not any(_runs(pid) for pid in children)
+
+
+def _children(server: ServiceProcess) -> list[int]:
+    """The processes of the server that compute forecasts."""
+    pid = server.process.pid
+    own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    names = {int(one): Path(f"/proc/{one}/cmdline").read_bytes() for one in own}
+    return [one for one, name in names.items() if b"bentham.forecast" in name]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_process_ends_with_its_input(tmp_path: Path) -> None:
+    with serving(lambda: open_log(folder=tmp_path / "data")) as service:
+        service.study(service.tenant("a"), models=30)
+    question = {"regret": None, "devices": None, "draws": 256, "seed": 0, "now": 0.0}
+    request = {"data": str(tmp_path / "data"), "database": None, **question}
+    with subprocess.Popen(
+        [sys.executable, "-m", "bentham.forecast"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["studies"] == 1
+        process.stdin.close()
+        assert process.wait(DEADLINE) == 1

@@ -1,0 +1,273 @@
+"""Snapshots that are damaged, that are none, or that were made to do harm: refused, nothing run."""
+
+import pickle
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.problems import small_scheduler
+
+from bentham.core.problem.decision import Reason
+from bentham.core.scheduler.scheduler import Scheduler
+from bentham.errors import InvalidSnapshot
+from bentham.service.fold import snapshots
+from bentham.service.fold.snapshots import dump, load
+
+
+def sealed(raw: bytes) -> bytes:
+    """A pickle under a header that is in order: what somebody hostile can make as well."""
+    return snapshots._sealed(zlib.compress(raw), len(raw))
+
+
+def named(module: str, name: str) -> bytes:
+    return f"c{module}\n{name}\n".encode()
+
+
+def text(value: str) -> bytes:
+    return b"X" + len(value.encode()).to_bytes(4, "little") + value.encode()
+
+
+def called(module: str, name: str, *arguments: str) -> bytes:
+    """The opcodes that call something with texts, and leave what it returns on the stack."""
+    return named(module, name) + b"(" + b"".join(map(text, arguments)) + b"tR"
+
+
+def made(name: str) -> bytes:
+    return called("bentham.service.fold.snapshots", "_instance", name)
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> bytes:
+    scheduler = small_scheduler()
+    scheduler.add_study("s", {"m0": 1.0, "m1": None})
+    return dump(scheduler)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("os", "system"),
+        ("posix", "system"),
+        ("subprocess", "Popen"),
+        ("builtins", "eval"),
+        ("builtins", "exec"),
+        ("builtins", "getattr"),
+        ("builtins", "__import__"),
+        ("__builtin__", "eval"),
+        ("functools", "partial"),
+        ("operator", "attrgetter"),
+        ("pathlib", "Path"),
+        ("copyreg", "_reconstructor"),
+        ("numpy", "load"),
+        ("numpy", "dtype"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("bentham.cli", "main"),
+        ("bentham.core.state.blocks", "Block"),
+        ("bentham.core.scheduler.scheduler", "Scheduler.__init__.__globals__"),
+        ("bentham.core.scheduler.scheduler", "operator"),
+        ("bentham.service.fold.snapshots", "load"),
+        ("bentham.service.fold.snapshots", "sys"),
+        ("bentham.service.fold.snapshots", "_class_named"),
+        ("bentham.service.fold.snapshots", "_instance.__globals__"),
+        ("collections", "namedtuple"),
+        ("collections", "deque.__init__"),
+    ],
+)
+def test_what_is_not_a_maker_is_not_found(module: str, name: str, tmp_path: Path) -> None:
+    sign = tmp_path / "sign"
+    command = f"touch {sign}" if name in ("system", "Popen") else f"open({str(sign)!r}, 'w')"
+    for raw in (
+        b"\x80\x05" + called(module, name, command) + b".",
+        b"\x80\x05" + text(module) + text(name) + b"\x93" + text(command) + b"\x85R.",
+        b"(i" + f"{module}\n{name}\n.".encode(),
+    ):
+        with pytest.raises(InvalidSnapshot, match="asks for"):
+            load(sealed(raw))
+    assert not sign.exists()
+
+
+def test_the_attack_is_one(tmp_path: Path) -> None:
+    # So that the test above shows that the loader refuses, not that the attack was none.
+    sign = tmp_path / "sign"
+    pickle.loads(b"\x80\x05" + called("os", "system", f"touch {sign}") + b".")
+    assert sign.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "subprocess:Popen",
+        "builtins:object",
+        "bentham.cli:main",
+        "bentham.sim.oracle:Oracle",
+        "bentham.tables.reader:Path",
+        "bentham.service.fold.snapshots:_Guarded",
+        "bentham.core.scheduler.scheduler:operator",
+        "bentham.core.scheduler.scheduler:defaults_of",  # a function
+        "bentham.core.scheduler.scheduler:State",  # of another module
+        "bentham.core.state.arms:IntEnum",
+        "bentham.core.state.arms:Status",  # has members
+        "bentham.core.problem.study:Arm",  # a tuple
+        "bentham.core.state.blocks:Block.__init__",
+        "bentham.core.state.gains:Pairs.of",
+        "bentham.core.state.blocks:__builtins__",
+        "bentham.core.nothing:Here",
+        "bentham.corefake:Block",
+        "bentham.core.state.blocks",
+        ":",
+    ],
+)
+def test_only_classes_of_the_fold_are_made(name: str) -> None:
+    with pytest.raises(InvalidSnapshot):
+        load(sealed(b"\x80\x05" + made(name) + b"."))
+
+
+def test_no_constructor_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a constructor ran")
+
+    data = dump(small_scheduler())
+    monkeypatch.setattr(Scheduler, "__init__", refuse)
+    assert isinstance(load(data), Scheduler)
+    with pytest.raises(InvalidSnapshot):
+        load(
+            sealed(
+                b"\x80\x05"
+                + called("bentham.service.fold.snapshots", "_instance", "a:b", "more")
+                + b"."
+            )
+        )
+
+
+@pytest.mark.parametrize("state", [b"}X\x01\x00\x00\x00xK\x01s", b"N}X\x01\x00\x00\x00xK\x01s\x86"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        named("bentham.service.fold.snapshots", "_instance"),
+        named("bentham.service.fold.snapshots", "_member"),
+        named("collections", "deque"),
+        named("collections", "OrderedDict"),
+        called(
+            "bentham.service.fold.snapshots",
+            "_member",
+            "bentham.core.problem.decision:Reason",
+            "policy",
+        ),
+    ],
+)
+def test_nothing_of_the_program_is_changed(target: bytes, state: bytes) -> None:
+    before = {name: dict(vars(Reason[name])) for name in Reason.__members__}
+    known = set(vars(snapshots._instance))
+    with pytest.raises(InvalidSnapshot):
+        load(sealed(b"\x80\x05" + target + state + b"b."))
+    assert {name: dict(vars(Reason[name])) for name in Reason.__members__} == before
+    assert set(vars(snapshots._instance)) == known
+    assert not hasattr(Reason.POLICY, "x")
+
+
+def test_arrays_are_of_numbers_and_as_long_as_they_say() -> None:
+    def array(*told: Any) -> bytes:
+        return pickle.dumps(_Told(*told), protocol=5)
+
+    good = load(sealed(array("<f8", (2,), "C", bytes(16))))
+    assert isinstance(good, np.ndarray)
+    assert not good.flags.writeable
+    for told in (
+        ("|O", (2,), "C", bytes(16)),
+        ("V8", (2,), "C", bytes(16)),
+        ("O", (2,), "C", bytes(16)),
+        ("<f8,O", (1,), "C", bytes(16)),
+        ("<f8", (3,), "C", bytes(16)),
+        ("<f8", (1,), "C", bytes(16)),
+        ("<f8", (-2,), "C", bytes(16)),
+        ("<f8", (2**62, 2**62), "C", bytes(16)),
+        ("<f8", (2,), "C", "text"),
+        ("<f8", (2,), "C", [1]),
+        (["<f8"], (2,), "C", bytes(16)),
+        ("<f8", "2", "C", bytes(16)),
+        ("<f8", (2,), "X", bytes(16)),
+    ):
+        with pytest.raises(InvalidSnapshot):
+            load(sealed(array(*told)))
+
+
+class _Told:
+    """Pickles as a call of the maker of arrays."""
+
+    def __init__(self, *told: Any):
+        self.told = told
+
+    def __reduce__(self) -> Any:
+        return snapshots._array, self.told
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b".",
+        b"\x80\x05",
+        b"\x80\x63N.",
+        b"not a pickle",
+        b"\x80\x05N.N.",  # goes on
+        b"\x80\x05h\x00.",
+        b"\x80\x05\x97.",  # a buffer from outside
+        b"P1\n.",  # a persistent object
+        b"\x82\x01.",  # an extension
+        b"\x80\x05\x96" + (1 << 62).to_bytes(8, "little") + b".",  # an array too large to be
+        b"\x80\x05\x8e" + (1 << 40).to_bytes(8, "little") + b"short",
+        b"\x80\x05\x95" + (1 << 60).to_bytes(8, "little") + b"N.",
+    ],
+)
+def test_what_is_no_pickle(raw: bytes) -> None:
+    with pytest.raises(InvalidSnapshot):
+        load(sealed(raw))
+
+
+def test_no_more_is_unpacked_than_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = pickle.dumps(bytes(10**7), protocol=5)
+    bomb = zlib.compress(raw, 9)
+    assert len(bomb) < 20_000
+    for size in (100, len(raw) - 1, len(raw) + 1, 1 << 63):
+        with pytest.raises(InvalidSnapshot, match="says"):
+            load(snapshots._sealed(bomb, size))
+    with pytest.raises(InvalidSnapshot, match="as long as"):
+        load(snapshots._sealed(bomb + b"more", len(raw)))
+    with pytest.raises(InvalidSnapshot, match="unpacked"):
+        load(snapshots._sealed(b"not packed", 10))
+    monkeypatch.setattr(snapshots, "LARGEST_PAYLOAD", 1000)
+    with pytest.raises(InvalidSnapshot, match="unpacks to"):
+        load(snapshots._sealed(bomb, len(raw)))
+    with pytest.raises(InvalidSnapshot, match="would take"):
+        dump(bytes(1001))
+
+
+def test_every_flipped_bit_is_found(snapshot: bytes) -> None:
+    for place in range(len(snapshot)):
+        for bit in range(8):
+            spoiled = bytearray(snapshot)
+            spoiled[place] ^= 1 << bit
+            with pytest.raises(InvalidSnapshot):
+                load(bytes(spoiled))
+    assert load(snapshot) is not None
+
+
+def test_every_other_length_is_refused(snapshot: bytes) -> None:
+    for length in range(len(snapshot)):
+        with pytest.raises(InvalidSnapshot):
+            load(snapshot[:length])
+    with pytest.raises(InvalidSnapshot):
+        load(snapshot + b"\0")
+
+
+def test_another_format_is_refused(snapshot: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(snapshots.FORMATS, "bentham.core", 10**6)
+    with pytest.raises(InvalidSnapshot, match="has another format"):
+        load(snapshot)
+    monkeypatch.undo()
+    monkeypatch.setattr(snapshots, "FORMAT", 2)
+    with pytest.raises(InvalidSnapshot, match="has format 1, this is format 2"):
+        load(snapshot)

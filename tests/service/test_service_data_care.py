@@ -1,0 +1,242 @@
+"""Datasets through the service with care: limits, crashes, races, and what is left of them."""
+
+import asyncio
+import subprocess
+from dataclasses import replace
+from os import getpid
+from pathlib import Path
+
+import pytest
+from support.service_app import Service, serving
+from support.service_cast import FLOWERS
+
+from bentham.core import SharedPrior
+from bentham.service.fold.events import PoolCreated
+from bentham.service.jobs.uploads import content_key
+
+CSV = {"content-type": "text/csv"}
+
+
+def test_a_table_of_many_columns_is_read_whole(service: Service) -> None:
+    lab = service.tenant("lab")
+    names = [f"a column with a rather long name, number {place}" for place in range(2000)]
+    rows = [",".join(f'"{name}"' for name in names)]
+    rows += [",".join(str(row + place) for place in range(2000)) for row in range(12)]
+    made = service.dataset(lab, "wide.csv", "\n".join(rows).encode())
+    assert [column["name"] for column in made["columns"]] == names
+    assert (made["width"], len(made["columns"])) == (2000, 2000)
+    # A list of many such would be long: it leaves the columns out.
+    assert service.get("/v1/datasets", lab)["items"] == [{**made, "columns": []}]
+    # Nor does a name that is not there take long to refuse.
+    body = {"name": "a", "data": {"dataset": made["id"], "target": names[0][:-1] + "x"}}
+    service.post("/v1/studies", body, lab).refused(422, "has no column")
+
+
+def test_what_is_too_much_is_refused_before_anything_is_kept(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = service.tenant("lab")
+    files = service.app.state.context.service.intake.files
+    for limit, value, why in (
+        ("MOST_DATASETS_OF_TENANT", 1, "most that are possible"),
+        ("MOST_BYTES_OF_TENANT", 1500, "MiB"),
+        ("MOST_COLUMNS_OF_TENANT", 5, "columns in all"),
+    ):
+        service.dataset(lab, "first.csv")
+        with monkeypatch.context() as patch:
+            patch.setattr(f"bentham.service.commands.datasets.{limit}", value)
+            more = FLOWERS + b"9,9,small\n" * 100
+            answer = service.post("/v1/datasets", more, lab, query="name=second", headers=CSV)
+            answer.refused(409, why)
+        assert len(files.keys("data/")) == 1
+
+
+def test_nobodys_uploads_keep_others_from_theirs(service: Service) -> None:
+    lab, art = service.tenant("lab"), service.tenant("art")
+    slow = [
+        service.begin("POST", "/v1/datasets", b"", lab, query=f"name={n}", headers=CSV, open=True)
+        for n in range(4)
+    ]
+    service.until(lambda: service.app.state.context.service.intake._uploads.total() == 4)
+    service.post("/v1/datasets", FLOWERS, lab, query="name=x", headers=CSV).refused(429)
+    service.dataset(art)
+    for upload in slow:
+        upload.hang_up()
+        service.finish(upload).refused(422, "broken off")
+    service.dataset(lab)
+
+
+def test_what_a_crash_left_is_cleared_up_when_an_instance_leads() -> None:
+    with serving() as service:
+        lab = service.tenant("lab")
+        made = service.dataset(lab)
+        files = service.app.state.context.service.intake.files
+        files.save(f"data/lab/{'0' * 64}", [b"left by an upload that was cut off"])
+        files.save("log/t_0", [b"printed"])
+        service.restart()
+        files = service.app.state.context.service.intake.files
+        service.until(lambda: len(files.keys("data/")) == 1)
+        assert files.keys("data/") == [f"data/lab/{made['hash']}"]
+        assert files.keys("log/") == ["log/t_0"]
+
+
+def test_data_that_a_trial_trains_on_stays_and_logs_go_with_the_data(service: Service) -> None:
+    lab = service.tenant("lab")
+    study = service.over(lab)
+    runner = service.device()
+    lease = service.lease(runner)
+    path = f"/v1/trials/{lease['trial']}"
+    log = {"token": runner, "query": f"fence={lease['fence']}"}
+    service.request("PUT", f"{path}/log", b"a value of the data", **log).ok(204)
+    service.post(f"/v1/studies/{study['id']}/close", None, lab).ok()
+    dataset = f"/v1/datasets/{service.get('/v1/datasets', lab)['items'][0]['id']}"
+    service.request("DELETE", dataset, token=lab).refused(409, "wait until it ended")
+    service.report(runner, lease, score=0.5).ok()
+    service.request("DELETE", dataset, token=lab).ok()
+    service.request("GET", f"{path}/log", token=lab).refused(404)
+
+
+def test_a_closed_studys_record_ends_where_its_best_does(service: Service) -> None:
+    lab = service.tenant("lab")
+    first, second = service.over(lab, "first"), service.over(lab, "second")
+    runner = service.device()
+    lease = service.lease(runner)
+    service.clock.advance(1.0)
+    service.report(runner, lease, score=0.5).ok()
+    service.post(f"/v1/studies/{first['id']}/close", None, lab).ok()
+    service.clock.advance(1.0)
+    assert len(service.run_all(runner, "gpu", lambda _: 0.9)) == 1
+    for study, best in ((first, 0.5), (second, 0.9)):
+        shown = service.get(f"/v1/studies/{study['id']}", lab)
+        assert shown["incumbent"]["score"] == best
+        record = service.get(f"/v1/studies/{study['id']}/record", lab)["items"]
+        assert record[-1]["best"] == best
+
+
+def test_equal_splits_are_the_same_and_each_study_names_its_own_data(service: Service) -> None:
+    lab = service.tenant("lab")
+    one = service.over(lab, "one", data={"split": {"kind": "folds", "share": 0.25}})
+    two = service.over(lab, "two", data={"split": {"kind": "folds", "share": 0.3}})
+    assert one["dataset"] == two["dataset"]
+    renamed = service.dataset(lab, "by another name.csv")
+    body = {"name": "three", "data": {"dataset": renamed["id"], "target": "kind"}}
+    three = service.post("/v1/studies", body, lab).ok(201)
+    assert three["dataset"] == one["dataset"]
+    assert (one["data"], three["data"]) == ("flowers.csv", "by another name.csv")
+    assert three["training"]["dataset"] == renamed["id"]
+    assert {**three["training"], "name": "", "dataset": ""} == {
+        **one["training"], "name": "", "dataset": "",
+    }  # fmt: skip
+
+
+def test_names_without_end_leave_room_for_what_everybody_draws(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bentham.service.commands.studies.MOST_MODELS_OF_TENANT", 4)
+    monkeypatch.setattr("bentham.service.commands.studies.MOST_MODELS", 6)
+    lab, art = service.tenant("lab"), service.tenant("art")
+    study = service.study(art, "a", {f"m{model}": 1.0 for model in range(4)})
+    service.post(f"/v1/studies/{study}/close", None, art).ok()
+    # Whoever closes a study has named its models all the same.
+    service.post("/v1/studies", {"name": "b", "models": ["x"]}, art).refused(409, "in all")
+    service.study(lab, "a", {"x": 1.0, "y": 1.0})
+    # The pool is full: what another tenant has named is refused as what nobody has.
+    told = {
+        model: service.post("/v1/studies", {"name": "c", "models": [model]}, lab).refused(409)
+        for model in ("m0", "nobodys")
+    }
+    assert len({answer["detail"] for answer in told.values()}) == 1
+    for token in (lab, art):
+        made = service.over(token, "standard", candidates=40)
+        assert made["models"] == 40
+    # Beyond what is standard, drawn models count as others do.
+    body = {"dataset": "flowers.csv", "target": "kind"}
+    more = {"name": "d", "data": body, "algorithms": ["random-forest"], "candidates": 300}
+    service.post("/v1/studies", more, lab).refused(409)
+
+
+def test_what_the_scheduler_refuses_leaves_nothing() -> None:
+    prior = SharedPrior(["m0"], [0.5], [[0.1]]).describe()
+    with serving(first=PoolCreated("mdmt", "none", 0, 3, 1.0, prior)) as service:
+        lab = service.tenant("lab")
+        dataset = service.dataset(lab)
+        head = service.pool.sequence
+        body = {"name": "a", "data": {"dataset": dataset["id"], "target": "kind"}}
+        service.post("/v1/studies", body, lab).refused(422)
+        assert service.pool.sequence == head
+        assert (service.pool.descriptions, service.pool.tenants["lab"].trained_columns) == ({}, 0)
+
+
+def test_a_model_that_no_device_can_run_fails_and_one_that_another_can_is_left_to_it(
+    service: Service,
+) -> None:
+    lab = service.tenant("lab")
+    service.study(lab, "a", {"m0": 1.0})
+    poor, rich = service.device("poor"), service.device("rich")
+    for _ in range(3):
+        lease = service.lease(poor, "poor")
+        service.report(poor, lease, "release", reason="not installed here", unable=True).ok()
+    lease = service.lease(rich, "rich")
+    shown = service.report(rich, lease, "release", reason="nor here", unable=True).ok()
+    assert (shown["state"], shown["reason"]) == ("failed", "nor here")
+    assert service.lease(poor, "poor") is None
+    assert service.get("/v1/studies", lab)["items"][0]["reason"] == "every model failed"
+
+
+def test_one_of_two_copies_can_be_dropped(service: Service) -> None:
+    lab = service.tenant("lab")
+    service.dataset("", "common.csv")
+    own = service.dataset(lab, "own.csv")
+    body = {"name": "a", "data": {"dataset": "common.csv", "target": "kind"}, "candidates": 1}
+    study = service.post("/v1/studies", body, lab).ok(201)
+    service.request("DELETE", f"/v1/datasets/{own['id']}", token=lab).ok()
+    runner = service.device()
+    lease = service.lease(runner)
+    assert lease["study"] == study["id"]
+    got = service.request("GET", f"/v1/trials/{lease['trial']}/data", token=runner)
+    assert got.body == FLOWERS
+
+
+def test_a_disk_that_takes_no_upload_is_said_to_be_so_and_nothing_stays_taken(
+    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lab = service.tenant("lab")
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+        for _ in range(5):
+            answer = service.post("/v1/datasets", FLOWERS, lab, query="name=x", headers=CSV)
+            answer.refused(503, "uploads cannot be taken now")
+    service.dataset(lab)
+
+
+def test_uploads_of_a_server_that_was_killed_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ended = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True).stdout.strip()
+    left, own = tmp_path / f"bentham-upload-{ended}-x", tmp_path / f"bentham-upload-{getpid()}-x"
+    others = tmp_path / "bentham-upload-of-somebody"
+    for path in (left, own, others):
+        path.write_text("data")
+    with serving() as service:
+        service.until(lambda: not left.exists())
+        assert own.exists()
+        assert others.exists()
+
+
+def test_what_is_added_while_left_overs_are_cleared_up_stays(service: Service) -> None:
+    lab = service.tenant("lab")
+    known = service.pool.datasets[service.dataset(lab)["id"]]
+    front, fresh = service.app.state.context.service, replace(known, id="d_1", hash="1" * 64)
+    intake = front.intake
+
+    async def scenario() -> None:
+        async with intake.keeping:
+            clearing = asyncio.create_task(front.drop_left_over())
+            await asyncio.sleep(0.01)
+            intake.files.save(content_key("lab", fresh.hash), [b"just uploaded"])
+            service.pool.datasets["d_1"] = fresh
+        await clearing
+
+    service.run(scenario())
+    assert intake.files.size(content_key("lab", fresh.hash)) is not None

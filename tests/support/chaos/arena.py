@@ -1,0 +1,240 @@
+"""Servers, workers, tenants and the proxy between them, and the ways to set fire to them."""
+
+import random
+import time
+from collections.abc import Sequence
+from http.client import HTTPException
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from bentham.storage import open_log
+from support.chaos.fleet import TENANTS, Caller, QuickWorker, RealWorker, Tenants, write_table
+from support.chaos.judge import Verdict, judge, pages
+from support.chaos.ledger import Ledger
+from support.chaos.proxy import Proxy
+from support.chaos.server import Command, Instance, Zygote
+from support.ports import free_port
+
+UP_SECONDS = 60.0  # a machine that does much else at the same time is slow
+END_SECONDS = 90.0
+SNAPSHOT_KILLS = 10
+WARM = 150
+
+
+class Arena:
+    """One fire: a database, servers on it, a fleet, and what they were promised."""
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        folder: Path,
+        database: str | None,
+        seed: int,
+        *,
+        lease: float = 1.0,
+        instances: int = 1,
+    ):
+        self.zygote, self.folder, self.database, self.lease = zygote, folder, database, lease
+        self.random = random.Random(seed)
+        self.ledger = Ledger()
+        self.instances = [self._instance(number) for number in range(instances)]
+        self.proxy = Proxy([each.port for each in self.instances], self.ledger, seed)
+        self.quick: list[QuickWorker] = []
+        self.real: list[RealWorker] = []
+        self.tenants: Tenants | None = None
+        self._snapshot: Command | None = None
+        self._device_token = ""
+        self._admin: Caller | None = None
+
+    def _instance(self, number: int) -> Instance:
+        arguments: list[object] = ["--data", self.folder / f"data-{number}"]
+        arguments += ["--lease", self.lease, "--heartbeat", self.lease * 0.3]
+        if self.database is not None:
+            arguments += ["--database", self.database]
+        port = free_port()
+        return Instance(self.zygote, arguments, port, self.folder / f"serve-{number}.log")
+
+    def __enter__(self) -> "Arena":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        people = [*self.quick, *([self.tenants] if self.tenants else [])]
+        for person in people:
+            person.stop.set()
+        self.proxy.close()
+        for worker in self.real:
+            worker.kill()
+        for instance in self.instances:
+            instance.end()
+        for person in people:
+            person.join()
+        if self._admin is not None:
+            self._admin.close()
+
+    @property
+    def server(self) -> Instance:
+        """The only server."""
+        return self.instances[0]
+
+    @property
+    def kills(self) -> int:
+        """How often a server was killed."""
+        return sum(instance.kills for instance in self.instances)
+
+    # -- before the fire
+
+    @property
+    def admin(self) -> Caller:
+        """An operator, who asks through the proxy as everybody does."""
+        if self._admin is None:
+            files = [self.folder / f"data-{n}" / "admin.token" for n in range(len(self.instances))]
+            token = next(file for file in files if file.exists()).read_text().strip()
+            self._admin = Caller(self.proxy.port, token, self.random.getrandbits(32))
+        return self._admin
+
+    def open(self, quick: int, real: Sequence[int] = ()) -> None:
+        """With a server up: tenants and workers begin, `real` processes of so many devices each."""
+        self._await_ready()
+        for tenant in TENANTS:
+            assert self.admin.post("/v1/tenants", {"name": tenant})[0] == 201
+        status, token = self.admin.post("/v1/tokens", {"role": "device"})
+        assert status == 201, token
+        self._device_token = token["secret"]
+        self.tenants = Tenants(
+            self.proxy.port, self.admin.token, self.ledger, self.random.getrandbits(32)
+        )
+        for number in range(quick):
+            seed = self.random.getrandbits(32)
+            self.quick.append(
+                QuickWorker(f"quick-{number}", self.proxy.port, self._device_token, seed)
+            )
+        for devices in real:
+            self.add_worker(devices)
+
+    def add_worker(self, devices: int, scale: float = 0.05) -> RealWorker:
+        """One more process of the product's own worker."""
+        token, table = self.folder / "device.token", self.folder / "scores.csv"
+        if not token.exists():
+            token.touch(mode=0o600)
+            token.write_text(self._device_token)
+            write_table(table)
+        arguments = [
+            *("--server", f"http://127.0.0.1:{self.proxy.port}", "--token-file", token),
+            *("--table", table, "--scale", scale, "--devices", devices),
+        ]
+        prefix = f"real-{len(self.real)}"
+        worker = RealWorker(self.zygote, arguments, prefix, self.folder / f"{prefix}.log")
+        self.real.append(worker)
+        return worker
+
+    def _await_ready(self) -> None:
+        until = time.monotonic() + UP_SECONDS
+        while True:
+            caller = Caller(self.proxy.port, "", 0)
+            try:
+                caller.get("/readyz")
+                return
+            except (OSError, HTTPException, AssertionError):
+                assert time.monotonic() < until, "no server was ready in time"
+                time.sleep(0.02)
+            finally:
+                caller.close()
+
+    # -- fire
+
+    def kill_starting(self, times: int) -> None:
+        """Kill a server that is only just starting: making its tables, reading its log."""
+        for _ in range(times):
+            self.server.start()
+            time.sleep(self.random.uniform(0.0, 0.3))
+            self.server.kill()
+
+    def warm_up(self) -> None:
+        """Let the prior be learned, and take a snapshot of it.
+
+        At first it is learned anew with every score, and so again by every server that reads the
+        log, which then takes longer to start than it lives.
+        """
+        assert self.ledger.await_count("complete", WARM, UP_SECONDS), "nothing gets done"
+        self.snapshot()
+        self.await_snapshot()
+
+    def kill_serving(self, times: int, most: int = 40) -> None:
+        """Kill the server with its hands full, and start it again at once.
+
+        It dies a random few milliseconds after a random request, so that kills fall before, into
+        and after commits; some fall into the start. Now and then somebody takes a snapshot.
+        """
+        for number in range(times):
+            if number % SNAPSHOT_KILLS == SNAPSHOT_KILLS // 2:
+                self.snapshot()
+            if self.random.random() < 0.05:
+                time.sleep(self.random.uniform(0.0, 0.3))
+            else:
+                reached = self.proxy.watch(self.random.randint(4, most))
+                assert reached.wait(UP_SECONDS), "the server did not come back"
+                time.sleep(self.random.uniform(0.0, 0.004))
+            self.server.kill()
+            self.server.start()
+
+    def snapshot(self) -> None:
+        """Begin to take a snapshot while all goes on, after the one before is done."""
+        self.await_snapshot()
+        log = self.folder / "snapshot.log"
+        self._snapshot = self.zygote.start(["log", "snapshot", *self._where()], log)
+
+    def await_snapshot(self) -> None:
+        """Wait for the snapshot that was begun."""
+        code = 0 if self._snapshot is None else self._snapshot.wait()
+        assert code == 0, (self.folder / "snapshot.log").read_text()
+
+    def _where(self) -> list[object]:
+        place: list[object] = ["--data", self.folder / "data-0"]
+        return place if self.database is None else [*place, "--database", self.database]
+
+    # -- after the fire
+
+    def settle(self, seconds: float = END_SECONDS) -> float:
+        """No more studies: everything is run to its end; how long that took."""
+        assert self.tenants is not None
+        began = time.monotonic()
+        self.await_snapshot()
+        self.tenants.join()
+        self._await_ready()
+        while self.admin.get("/v1/studies?state=open&limit=1")["items"]:
+            assert time.monotonic() < began + seconds, "work is left, and nobody does it"
+            time.sleep(0.05)
+        took = time.monotonic() - began
+        for worker in self.quick:
+            worker.join()
+        for real in self.real:
+            assert real.drain() == 0, (self.folder / f"{real.prefix}.log").read_text()
+        return took
+
+    def trials(self) -> list[dict[str, Any]]:
+        """All trials, as the live service shows them."""
+        return list(pages(self.admin, "/v1/trials?limit=1000"))
+
+    def judge(self) -> Verdict:
+        """What came of it."""
+        log = open_log(self.database, self.folder / "data-0", must_exist=True)
+        try:
+            verdict = judge(log, self.ledger, self.admin)
+        finally:
+            log.close()
+        output = self.folder / "replay.log"
+        code = self.zygote.run(["log", "replay", "--json", *self._where()], output)
+        verdict.demand(code == 0, f"decisions differ: {output.read_text()[-500:]}")
+        for instance in self.instances:
+            text = instance.log.read_text()
+            verdict.demand("Traceback" not in text, f"a traceback in {instance.log}")
+            verdict.demand(
+                '"status": 5' not in text.replace('"status": 503', ""), "internal server error"
+            )
+        return verdict

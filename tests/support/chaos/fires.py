@@ -1,0 +1,121 @@
+"""The fires: each disturbs in its own way, then lets everything come to its end."""
+
+import signal
+import time
+from collections import Counter
+
+from support.chaos.arena import UP_SECONDS, Arena
+from support.chaos.fleet import RealWorker
+from support.chaos.ledger import Answered
+from support.chaos.proxy import Mischief
+from support.postgres import PostgresServer
+
+MISCHIEF = Mischief(delay=0.1, cut_before=0.05, cut_after=0.1, double=0.1, late=0.1)
+DEVICES = 8
+
+
+def kill_servers(arena: Arena, kills: int) -> None:
+    """kill -9 of the server, so many times in all, with two workers of the product's own."""
+    arena.kill_starting(3)
+    arena.server.start()
+    arena.open(quick=DEVICES - 2, real=[2])
+    arena.kill_serving(2)
+    arena.warm_up()
+    arena.kill_serving(kills - arena.kills)
+    arena.settle()
+
+
+def torment_workers(arena: Arena, rounds: int, frozen_seconds: float) -> Counter[str]:
+    """Workers die before their first heartbeat, freeze beyond their lease, and come back."""
+    arena.server.start()
+    arena.open(quick=DEVICES - 5, real=[])
+    frozen, mortal, deserter = (arena.add_worker(devices, scale=0.2) for devices in (2, 2, 1))
+    arena.ledger.await_answer(lambda answered: leases_to(frozen, answered), UP_SECONDS)
+    for _ in range(rounds):
+        arena.ledger.await_answer(lambda answered: leases_to(mortal, answered), UP_SECONDS)
+        mortal.kill()  # it has hardly heard of its lease
+        arena.ledger.await_answer(lambda answered: leases_to(frozen, answered), UP_SECONDS)
+        frozen.send(signal.SIGSTOP)
+        time.sleep(frozen_seconds / 2.0)
+        mortal.start()  # under the same names: what it ran is lost, and it goes on
+        time.sleep(frozen_seconds / 2.0)
+        frozen.send(signal.SIGCONT)
+    arena.ledger.await_answer(lambda answered: leases_to(deserter, answered), UP_SECONDS)
+    deserter.kill()  # and never comes back: its lease runs out
+    arena.real.remove(deserter)
+    arena.snapshot()
+    refused = arena.ledger.statuses[409]
+    arena.settle()
+    lost = sum(trial["state"] == "lost" for trial in arena.trials())
+    return Counter({"late reports refused": refused, "trials lost": lost})
+
+
+def leases_to(worker: RealWorker, answered: Answered) -> bool:
+    """Whether a device of the worker was just given something to run."""
+    return answered.what == "lease" and worker.runs(answered.answer["device"])
+
+
+def make_mischief(arena: Arena, trials: int) -> None:
+    """A network that delays, cuts off before or after the deed, and says everything twice."""
+    arena.server.start(cold=True)
+    arena.open(quick=DEVICES - 2, real=[2])
+    arena.proxy.mischief = MISCHIEF
+    assert arena.ledger.await_count("complete", trials // 2, UP_SECONDS), "nothing gets done"
+    arena.snapshot()
+    assert arena.ledger.await_count("complete", trials, UP_SECONDS), "nothing gets done"
+    arena.proxy.mischief = Mischief()
+    arena.settle()
+
+
+def kill_database(arena: Arena, postgres: PostgresServer, times: int) -> None:
+    """kill -9 of PostgreSQL with all its processes, and a start after a while."""
+    arena.server.start()
+    arena.open(quick=DEVICES - 2, real=[2])
+    for _ in range(times):
+        done = arena.ledger.counts["complete"]
+        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+        arena.snapshot()
+        arena.await_snapshot()
+        time.sleep(arena.random.uniform(0.0, 0.1))
+        postgres.kill()
+        time.sleep(arena.random.uniform(0.0, 1.0))
+        postgres.start()
+    done = arena.ledger.counts["complete"]
+    assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+    arena.settle()
+
+
+def kill_leaders(arena: Arena, rounds: int) -> dict[str, float]:
+    """Two instances on one database: the leader dies, or freezes and comes back.
+
+    Returns the longest time that each kind of takeover took.
+    """
+    longest = {"killed": 0.0, "frozen": 0.0}
+    for instance in arena.instances:
+        instance.start()
+    arena.open(quick=DEVICES - 2, real=[2])
+    for number in range(2 * rounds):
+        arena.snapshot()
+        done = arena.ledger.counts["complete"]
+        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+        leader, other = sorted(arena.instances, key=lambda each: each.phase() != "serving")
+        assert leader.phase() == "serving"
+        assert other.await_phase("standby", UP_SECONDS)
+        kind = "frozen" if number % 2 else "killed"
+        began = time.monotonic()
+        if kind == "killed":
+            leader.kill()
+        else:
+            leader.send(signal.SIGSTOP)
+        assert other.await_phase("serving", UP_SECONDS), f"nobody took over ({kind})"
+        longest[kind] = max(longest[kind], time.monotonic() - began)
+        done = arena.ledger.counts["complete"]
+        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+        if kind == "killed":
+            leader.start()
+        else:
+            leader.send(signal.SIGCONT)
+        assert leader.await_phase("standby", UP_SECONDS), "the old leader goes on"
+        assert other.phase() == "serving"
+    arena.settle()
+    return longest

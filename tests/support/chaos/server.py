@@ -1,0 +1,234 @@
+"""Processes of Bentham that can be killed at any moment.
+
+Importing takes far longer than starting: a zygote imports once, and every process is forked from
+it. The process is then `bentham ...` as the command line runs it, in a process of its own. So is
+the process that computes fits for a server: what the server starts hands its pipes to a fork.
+"""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+SOURCE = r'''
+import gc, importlib, json, os, pkgutil, signal, socket, sys
+import alembic.command, uvicorn.lifespan.on, uvicorn.loops.uvloop
+import bentham
+# Whatever a command may import on use: it would else do so again in every process.
+for part in ("cli", "client", "executors", "forecast", "http", "service", "storage", "worker"):
+    package = importlib.import_module("bentham." + part)
+    for each in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        if not each.name.endswith("__main__"):
+            importlib.import_module(each.name)
+from bentham.executors.linux import die_with_parent
+from bentham.service.jobs import fits
+gc.collect()
+gc.freeze()  # a fork need not look through it, nor copy it for that
+os.setpgid(0, 0)  # an interrupt at the terminal is for the one who holds the other end
+place = "\0bentham-fits-%d" % os.getpid()  # of Linux's names that are no files
+HAND_OVER = """
+import os, socket
+with socket.socket(socket.AF_UNIX) as hatch:
+    hatch.connect(%r)
+    socket.send_fds(hatch, [b"!"], [0, 1])
+    os.closerange(0, 2)
+    hatch.recv(1)  # until it ends
+"""
+
+def hatch_fits(listener):
+    die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.nice(10)
+    while True:
+        hatch, _ = listener.accept()
+        _, pipes, _, _ = socket.recv_fds(hatch, 1, 2)
+        if os.fork() == 0:
+            listener.close()
+            with open(pipes[0], "rb") as tasks, open(pipes[1], "wb") as answers:
+                try:
+                    fits.compute(tasks, answers)
+                finally:
+                    os._exit(0)
+        for each in pipes:
+            os.close(each)
+        hatch.close()
+
+children = set()
+if sys.platform == "linux":
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(place)
+    listener.listen(64)
+    hatchery = os.fork()
+    if hatchery == 0:
+        hatch_fits(listener)
+    listener.close()
+    fits.COMMAND = (sys.executable, "-S", "-c", HAND_OVER % place)
+    children.add(hatchery)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "wait" in asked:
+        _, status = os.waitpid(asked["wait"], 0)
+        children.discard(asked["wait"])
+        print(os.waitstatus_to_exitcode(status), flush=True)
+        continue
+    child = os.fork()
+    if child == 0:
+        out = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for old, new in ((nothing, 0), (out, 1), (out, 2)):
+            os.dup2(old, new)
+        sys.argv = ["bentham", *asked["arguments"]]
+        code = 70
+        try:
+            bentham.cli.main()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    children.add(child)
+    print(child, flush=True)
+for child in children:
+    os.kill(child, signal.SIGKILL)
+'''
+
+
+class Zygote:
+    """Forks commands. Whatever still runs when it is closed, however it is, gets killed."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SOURCE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+
+    def __enter__(self) -> "Zygote":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+    def _ask(self, **asked: Any) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def start(self, arguments: Sequence[object], log: Path) -> "Command":
+        """Begin `bentham ARGUMENTS`; what it prints is added to the log."""
+        return Command(self, self._ask(arguments=[str(each) for each in arguments], log=str(log)))
+
+    def run(self, arguments: Sequence[object], log: Path) -> int:
+        """The exit code of `bentham ARGUMENTS`, once it has ended."""
+        return self.start(arguments, log).wait()
+
+    def reap(self, process: int) -> int:
+        """The exit code of a process, once it has ended."""
+        return self._ask(wait=process)
+
+
+class Command:
+    """One process."""
+
+    def __init__(self, zygote: Zygote, process: int):
+        self._zygote, self.process = zygote, process
+        self.code: int | None = None
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to it, if it was not seen to end."""
+        if self.code is None:
+            os.kill(self.process, number)
+
+    def kill(self) -> None:
+        """End it without a word, and wait until it is gone with all that it held."""
+        self.send(signal.SIGKILL)
+        self.wait()
+
+    def wait(self) -> int:
+        """Its exit code."""
+        if self.code is None:
+            self.code = self._zygote.reap(self.process)
+        return self.code
+
+
+class Instance:
+    """One `bentham serve` on a port of its own, started and killed again and again."""
+
+    def __init__(self, zygote: Zygote, arguments: Sequence[object], port: int, log: Path):
+        self._zygote, self.port, self.log = zygote, port, log
+        self._arguments = ["serve", *arguments, "--port", port, "--rate-limit", 0]
+        self._command: Command | None = None
+        self._cold: subprocess.Popen[bytes] | None = None
+        self.kills = 0
+
+    def start(self, cold: bool = False) -> None:
+        """Begin; `cold` as `python -m bentham serve`, imports and all."""
+        if cold:
+            command = [sys.executable, "-m", "bentham", *map(str, self._arguments)]
+            with open(self.log, "ab") as out:
+                self._cold = subprocess.Popen(command, stdout=out, stderr=out)
+        else:
+            self._command = self._zygote.start(self._arguments, self.log)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        if self._cold is not None:
+            self._cold.send_signal(number)
+        elif self._command is not None:
+            self._command.send(number)
+
+    def phase(self) -> str:
+        """What it says of itself; empty if it says nothing within a second."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1.0)
+        try:
+            connection.request("GET", "/readyz")
+            return str(json.loads(connection.getresponse().read())["status"])
+        except (OSError, http.client.HTTPException):
+            return ""
+        finally:
+            connection.close()
+
+    def await_phase(self, wanted: str, seconds: float) -> bool:
+        """Wait until it says so; False if it does not in time."""
+        until = time.monotonic() + seconds
+        while self.phase() != wanted:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.end()
+        self.kills += 1
+
+    def end(self) -> None:
+        """The same, when all is over."""
+        self.send(signal.SIGKILL)
+        if self._cold is not None:
+            self._cold.wait()
+        elif self._command is not None:
+            self._command.wait()
+        self._cold = self._command = None

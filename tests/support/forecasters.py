@@ -1,0 +1,44 @@
+"""Who answers what-ifs in tests: the real thing without its process, and one that can be held."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+from bentham.errors import ForecastFailed
+from bentham.forecast import Question, forecast
+from bentham.service.fold.recovery import recover
+from bentham.service.jobs.whatifs import Forecaster
+from bentham.storage import EventLog
+from bentham.wire import WhatIfCreate
+
+Pieces = AsyncGenerator[dict[str, Any], None]
+
+
+def in_process(make_log: Callable[[], EventLog]) -> Forecaster:
+    """From the log as it is, on the loop that asks."""
+
+    async def answer(asked: WhatIfCreate, now: float) -> Pieces:
+        log = make_log()
+        pool = recover(log)
+        log.close()
+        for piece in forecast(pool, Question(asked.regret, asked.devices, asked.draws), now):
+            yield piece
+            await asyncio.sleep(0)
+
+    return answer
+
+
+class Held:
+    """Answers come when the test opens it; three draws are refused, four are an error."""
+
+    def __init__(self) -> None:
+        self.opened = False
+
+    async def __call__(self, asked: WhatIfCreate, now: float) -> Pieces:
+        yield {"progress": 0.5, "estimate": now, "secret": "not shown"}
+        while not self.opened:
+            await asyncio.sleep(0.001)
+        if asked.draws == 3:
+            raise ForecastFailed("it cannot be told")
+        if asked.draws == 4:
+            raise ZeroDivisionError

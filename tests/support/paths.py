@@ -1,0 +1,13 @@
+"""Where things are, and where other processes find them."""
+
+import os
+from pathlib import Path
+
+import bentham
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+TESTS = ROOT / "tests"
+GOLDEN = TESTS / "golden"
+SOURCE = Path(bentham.__file__).parent.parent
+PYTHONPATH = os.pathsep.join([str(SOURCE), str(TESTS)])

@@ -1,0 +1,311 @@
+"""A worker in a world of its own: a server in memory, and a clock that only the test moves."""
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from bentham.client import Client
+from bentham.errors import Conflict, NotAllowed, NotFound, Unavailable
+from bentham.executors import Broken, Executor, Outcome, Progress, Scored
+from bentham.wire import DeviceView, Lease, Renewal, TrialView
+from bentham.worker import Worker
+from bentham.worker.calls import BackgroundCalls, ServerCall
+from bentham.worker.logs import make_log
+from support.clients import DEVICE, Time
+from support.executor_contract import lease as make_lease
+
+Result = TypeVar("Result")
+LEASE_SECONDS = 40.0
+
+
+class Server(Client):
+    """Keeps what it is told; can go away, forget devices and revoke the token."""
+
+    def __init__(self, time: Time):
+        self.time = time
+        self.told: list[tuple[float, str, str, object]] = []  # when, what, of which, with what
+        self.models: list[str] = []  # still to be leased
+        self.devices_known: set[str] = set()
+        self.running: dict[str, str] = {}  # trial -> device
+        self.away = self.revoked = False
+        self.keeps_trials = False  # over a registration: as if another worker took them at once
+        self.failing: dict[str, list[Exception]] = {}
+        self.lose_answers = 0
+        self.keys: dict[str, Any] = {}
+        self.trials_begun = 0
+
+    def verbs(self, *wanted: str) -> list[str]:
+        return [what for _, what, _, _ in self.told if not wanted or what in wanted]
+
+    def close(self) -> None:
+        pass
+
+    def register_device(self, name: str, kind: str = "") -> DeviceView:
+        self._hear("register", name, kind)
+        self.devices_known.add(name)
+        if not self.keeps_trials:
+            self.running = {trial: of for trial, of in self.running.items() if of != name}
+        return DeviceView.model_validate({**DEVICE, "name": name})
+
+    def leave_device(self, name: str) -> DeviceView:
+        self._hear("leave", name)
+        self._known(name)
+        self.devices_known.discard(name)
+        return DeviceView.model_validate({**DEVICE, "name": name})
+
+    def lease(self, device: str, wait: float = 0.0, key: str | None = None) -> Lease | None:
+        self._hear("lease", device, wait)
+        assert key is not None
+        if key not in self.keys:
+            self._known(device)
+            if device in self.running.values():
+                raise Conflict("the device runs a trial", 409)
+            self.keys[key] = None
+            if self.models:
+                self.trials_begun += 1
+                trial = f"t_{self.trials_begun:016}"
+                self.running[trial] = device
+                self.keys[key] = make_lease(
+                    self.models.pop(0),
+                    trial=trial,
+                    device=device,
+                    fence=self.trials_begun,
+                    lease_seconds=LEASE_SECONDS,
+                )
+        self._answer()
+        given: Lease | None = self.keys[key]
+        return given
+
+    def heartbeat(
+        self,
+        trial_id: str,
+        fence: int,
+        timeout: float | None = None,
+        *,
+        progress: float | None = None,
+        scores: Sequence[float] = (),
+    ) -> Renewal:
+        self._check(trial_id, fence, timeout)
+        self._hear("heartbeat", trial_id, (progress, tuple(scores)))
+        self._held(trial_id)
+        return Renewal(
+            trial=trial_id, lease_seconds=LEASE_SECONDS, heartbeat_seconds=LEASE_SECONDS / 4.0
+        )
+
+    def complete(
+        self,
+        trial_id: str,
+        fence: int,
+        score: float,
+        key: str | None = None,
+        timeout: float | None = None,
+        *,
+        metrics: Mapping[str, float] | None = None,
+        scores: Sequence[float] = (),
+    ) -> TrialView:
+        value = (score, dict(metrics or {}), list(scores))
+        return self._end("complete", trial_id, fence, value, key, timeout)
+
+    def send_log(
+        self, trial_id: str, fence: int, content: bytes, timeout: float | None = None
+    ) -> None:
+        self._check(trial_id, fence, timeout)
+        self._hear("log", trial_id, content)
+        self._held(trial_id)
+
+    def fail(
+        self,
+        trial_id: str,
+        fence: int,
+        reason: str = "",
+        final: bool = False,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> TrialView:
+        return self._end("fail", trial_id, fence, (reason, final), key, timeout)
+
+    def release(
+        self,
+        trial_id: str,
+        fence: int,
+        key: str | None = None,
+        timeout: float | None = None,
+        *,
+        reason: str = "",
+        unable: bool = False,
+    ) -> TrialView:
+        return self._end("release", trial_id, fence, (reason, unable), key, timeout)
+
+    def lose(self) -> None:
+        """All leases run out."""
+        self.running.clear()
+
+    def _end(
+        self,
+        what: str,
+        trial: str,
+        fence: int,
+        value: object,
+        key: str | None,
+        timeout: float | None,
+    ) -> TrialView:
+        self._hear(what, trial, value)
+        assert key is not None
+        self._check(trial, fence, timeout)
+        if key not in self.keys:
+            self._held(trial)
+            del self.running[trial]
+            self.keys[key] = TrialView(
+                id=trial, tenant="lab", study="s", dataset="wine", model="svm", device="d",
+                kind="", state="complete", attempt=1, cost=1.0, started=1.0, ended=2.0,
+                score=None, reason="",
+            )  # fmt: skip
+        self._answer()
+        ended: TrialView = self.keys[key]
+        return ended
+
+    def _check(self, trial: str, fence: int, timeout: float | None) -> None:
+        assert fence == int(trial.removeprefix("t_"))
+        assert timeout is not None
+        assert timeout <= LEASE_SECONDS / 8.0  # connecting and answering: one heartbeat
+
+    def _hear(self, what: str, of: str, value: object = None) -> None:
+        if self.failing.get(what):
+            raise self.failing[what].pop()
+        if self.away:
+            raise Unavailable("no server answers")
+        if self.revoked:
+            raise NotAllowed("the token was revoked", 401)
+        self.told.append((self.time.now, what, of, value))
+
+    def _answer(self) -> None:
+        if self.lose_answers:
+            self.lose_answers -= 1
+            raise Unavailable("the answer got lost")
+
+    def _known(self, device: str) -> None:
+        if device not in self.devices_known:
+            raise NotFound("there is no such device", 404)
+
+    def _held(self, trial: str) -> None:
+        if trial not in self.running:
+            raise Conflict("the trial has ended", 409)
+
+
+class Inline(BackgroundCalls):
+    """Calls that are answered at once, but for those `held` back by the test."""
+
+    def __init__(self) -> None:
+        self.hold = False
+        self.held: list[ServerCall[Any]] = []
+
+    def start(self, function: Callable[[], Result]) -> ServerCall[Result]:
+        call = ServerCall(function)
+        if self.hold:
+            self.held.append(call)
+        else:
+            call.run()
+        return call
+
+
+class Timed:
+    """An executor whose trials take as long as their model's name says; NAN and BAD end badly."""
+
+    def __init__(self, time: Time):
+        self.time = time
+        self.started: list[str] = []
+        self.killed: list[tuple[float, str]] = []
+        self.progress = Progress()  # of every trial
+        self.printed = b""
+        self.slot_names: list[str] | None = None
+        self.closed = False
+
+    def start(self, lease: Lease) -> "TimedTrial":
+        if lease.model == "crash":
+            raise OSError("no such device")
+        self.started.append(lease.model)
+        return TimedTrial(self, lease.model, self.time.now)
+
+    def slots(self) -> Sequence[str] | None:
+        return self.slot_names
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class TimedTrial:
+    def __init__(self, executor: Timed, model: str, start: float):
+        self.executor, self.model, self.start_time = executor, model, start
+        self.ended: Outcome | None = None
+
+    def poll(self) -> Outcome | None:
+        if self.ended is None:
+            if self.model == "nan":
+                self.ended = Scored(float("nan"))
+            elif self.model == "bad":
+                self.ended = Broken("no memory")
+            elif self.model == "faulty":
+                raise RuntimeError("poll")
+            elif self.executor.time.now >= self.start_time + float(self.model):
+                self.ended = Scored(0.5)
+        return self.ended
+
+    def kill(self) -> None:
+        if self.ended is None:
+            self.ended = Broken("killed")
+            self.executor.killed.append((self.executor.time.now, self.model))
+
+    def progress(self) -> Progress:
+        return self.executor.progress
+
+    def log(self) -> bytes:
+        return self.executor.printed
+
+
+class World:
+    """A worker, its server and the time between them."""
+
+    def __init__(
+        self,
+        *models: str,
+        devices: int = 1,
+        exit_when_idle: float | None = None,
+        slots: list[str] | None = None,
+    ):
+        self.time = Time()
+        self.server = Server(self.time)
+        self.server.models = list(models)
+        self.executor = Timed(self.time)
+        self.executor.slot_names = slots
+        self.calls = Inline()
+        self.out = io.StringIO()
+        executor: Executor = self.executor
+        self.worker = Worker(
+            self.server, executor, [f"d-{place}" for place in range(devices)], make_log(self.out),
+            kind="cpu", exit_when_idle=exit_when_idle, clock=lambda: self.time.now,
+            calls=self.calls, chance=lambda: 1.0,
+        )  # fmt: skip
+        self.steps = 0
+
+    def pass_time(self, seconds: float) -> bool:
+        """Let the worker work; False when it ended."""
+        until = self.time.now + seconds
+        while True:
+            self.steps += 1
+            if not self.worker.step():
+                return False
+            wakes = [device.wake for device in self.worker.devices]
+            wake = min(wakes, default=self.time.now + 1.0)
+            if min(wake, self.time.now + 1.0) > until:
+                self.time.now = until
+                return True
+            self.time.now = max(self.time.now + 1e-3, min(wake, self.time.now + 1.0))
+
+    def logged(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.getvalue().splitlines()]
+
+    def events(self, *words: str) -> list[str]:
+        """What was logged, of lines that hold one of the words."""
+        said = [str(line["event"]) for line in self.logged()]
+        return [text for text in said if any(word in text for word in words)]

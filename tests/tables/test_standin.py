@@ -1,0 +1,81 @@
+"""The AZURE stand-in: its shape, the rule that chose it, and the tables that vary one thing."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support.commands import Bentham, one_line
+
+from bentham.tables import Table, load_table
+from bentham.tables.standin import CLASSIFIERS, CURATED, azure_standin, by_spread, of_size, spread
+
+
+@pytest.fixture(scope="module")
+def oboe() -> Table:
+    return load_table("oboe")
+
+
+def test_it_has_the_shape_of_azure(oboe: Table) -> None:
+    table = azure_standin(oboe)
+    assert table.scores.shape == (17, 8)
+    assert np.isfinite(table.scores).all()
+    assert table.models == tuple(CLASSIFIERS)
+    assert len({model.split()[0] for model in CLASSIFIERS.values()}) == 8  # one to one
+    # The figure that reports put beside the paper's 0.12.
+    assert float(spread(table).mean()) == pytest.approx(0.0625, abs=0.0005)
+
+
+def test_its_scores_are_those_of_oboe(oboe: Table) -> None:
+    table = azure_standin(oboe)
+    for place, study in enumerate(table.studies):
+        for column, model in enumerate(CLASSIFIERS.values()):
+            row, there = oboe.studies.index(study), oboe.models.index(model)
+            assert table.scores[place, column] == oboe.scores[row, there]
+            assert table.costs[place, column] == oboe.costs[row, there]
+
+
+def test_it_holds_the_curated_datasets_that_took_longest(oboe: Table) -> None:
+    places = [oboe.models.index(model) for model in CLASSIFIERS.values()]
+    time = {
+        f"openml-{number}": oboe.costs[oboe.studies.index(f"openml-{number}"), places].sum()
+        for number in CURATED
+    }
+    chosen = set(azure_standin(oboe).studies)
+    assert chosen < set(time)
+    assert min(time[study] for study in chosen) > max(time[study] for study in set(time) - chosen)
+
+
+def test_spread_grows_from_table_to_table(oboe: Table) -> None:
+    tables = by_spread(oboe)
+    assert len(tables) == 24
+    assert all(table.scores.shape == (17, 8) for table in tables)
+    assert len({study for table in tables for study in table.studies}) == 24 * 17
+    edges = [(spread(table).min(), spread(table).max()) for table in tables]
+    assert all(above[0] >= below[1] for below, above in itertools.pairwise(edges))
+
+
+def test_tables_of_any_size(oboe: Table) -> None:
+    assert len(of_size(oboe, 60).studies) == 60
+    assert of_size(oboe, 418).studies == oboe.studies
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("azure-standin:3", "there is one azure-standin"),
+        ("classifiers", "classifiers:60"),
+        ("classifiers:0", "ask for 1 to that many"),
+        ("classifiers:999", "ask for 1 to that many"),
+        ("spread", "spread:9"),
+        ("spread:25", "from 1 to 24"),
+        ("spread:x", "after the colon comes a number"),
+    ],
+)
+def test_what_is_no_table(bentham: Bentham, name: str, words: str) -> None:
+    one_line(bentham, "simulate", name, contains=[words])
+
+
+def test_it_can_be_simulated(bentham: Bentham) -> None:
+    done = bentham("simulate", "azure-standin", "--paper", "--policy", "round-robin")
+    assert done.code == 0
+    assert "azure-standin: 9 studies x 8 models" in done.out

@@ -1,0 +1,352 @@
+"""What is found in files: types, oddities, and refusals that say what to do."""
+
+import csv
+import datetime
+import decimal
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bentham.training import parquet_file, refusals
+from bentham.training.dataset import (
+    LONGEST_COLUMN,
+    MOST_COLUMNS,
+    ColumnSummary,
+    Format,
+    Inspection,
+)
+from bentham.training.inspect import inspect_file
+from bentham.training.reading import as_categories, as_numbers, read_table
+
+Inspect = Callable[[bytes | str], Inspection]
+
+
+@pytest.fixture
+def inspect(tmp_path: Path) -> Inspect:
+    def inspect(content: bytes | str, format: Format = "csv") -> Inspection:  # noqa: A002
+        path = tmp_path / "data"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return inspect_file(path, format)
+
+    return inspect
+
+
+def table(header: str, *lines: str, rows: int = 20) -> str:
+    """The lines again and again; {} stands for the number of the row."""
+    body = [lines[row % len(lines)].replace("{}", str(row)) for row in range(rows)]
+    return "\n".join([header, *body]) + "\n"
+
+
+def column(found: Inspection, name: str) -> ColumnSummary:
+    assert found.refusal == ""
+    return next(each for each in found.columns if each.name == name)
+
+
+GOOD = table("a,b,y", "{}.5,x,0", "{}.25,z,1")
+REFUSED: dict[str, tuple[bytes | str, list[str]]] = {
+    "empty": (b"", ["is empty", "line of column names"]),
+    "blank": (b"\xef\xbb\xbf \r\n\n", ["is empty"]),
+    "only a header": ("a,b\n", ["are 0 rows", "at least 10", "add rows"]),
+    "one row": ("a,b\n1,2\n", ["is 1 row", "at least 10"]),
+    "nine rows": (table("a,b", "{},1", rows=9), ["are 9 rows"]),
+    "one column": (table("a", "{}"), ["only one column", "'a'"]),
+    "not UTF-8": (GOOD.replace("z", "é").encode("latin-1"), ["line 3", "0xE9", "UTF-8"]),
+    "cut in a character": (GOOD.encode() + "1,é".encode()[:-1], ["middle of a character", "UTF-8"]),
+    "NUL": (GOOD.replace("4.5", "4\0"), ["line 6", "NUL", "UTF-8"]),
+    "UTF-16": (GOOD.encode("utf-16"), ["UTF-16", "save it as CSV in UTF-8"]),
+    "UTF-16 without a mark": (GOOD.encode("utf-16-le"), ["NUL", "save it as CSV in UTF-8"]),
+    "image": (b"\x89PNG\r\n\x1a\n" + bytes(99), ["PNG image", "save it as CSV"]),
+    "spreadsheet": (b"PK\x03\x04" + bytes(99), ["spreadsheet (.xlsx)", "save it as CSV"]),
+    "Parquet as CSV": (b"PAR1" + bytes(99), ["Parquet", "upload it as Parquet"]),
+    "too short": (GOOD.replace("7.25,z,1", "7.25,z"), ["line 9", "2 values", "3 columns"]),
+    "too long": (GOOD.replace("7.25,z,1", "7,25,z,1"), ["line 9", "4 values", "row number"]),
+    "unclosed quote": (GOOD.replace("\n4.5,x", '\n4.5,"x'), ["line 6", "never closed", "close it"]),
+    "text after a quote": (GOOD.replace("4.5,x", '4.5,"x"y'), ["line 6", "written twice"]),
+    "duplicate names": (table("a,b,a", "1,{},3"), ["more than one", "'a'", "rename"]),
+    "name of an unnamed": (table(",b,Unnamed: 0", "1,{},3"), ["'Unnamed: 0'", "rename"]),
+    "long name": (table("a" * 201 + ",b", "1,{}"), ["201", str(LONGEST_COLUMN), "shorten"]),
+    "many columns": (
+        table(",".join(f"c{n}" for n in range(2001)), ",".join("1" * 2001)),
+        ["2,001", f"{MOST_COLUMNS:,}", "leave some out"],
+    ),
+    "ten million columns": ("a," * 10_000_000 + "b\n", ["line 1", "4 MiB", "line break"]),
+    "one huge value": (table("a,b", "1,2") + "1," + "x" * 10**8, ["line 22", "4 MiB"]),
+    "one large value": (table("a,b", "1,2") + "1," + "x" * 200_000, ["line 22", "128 KiB"]),
+    "all missing": (table("a,b", ",NA"), ["every value is missing", "check"]),
+    "a line for spreadsheets": ("sep=;\n" + GOOD.replace(",", ";"), ["'sep=;'", "remove"]),
+    "a quoted nothing": (GOOD + '""\n', ["in two ways", "blank lines"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_files_are_refused_with_cause_and_remedy(inspect: Inspect, case: str) -> None:
+    content, words = REFUSED[case]
+    found = inspect(content)
+    assert [word for word in words if word not in found.refusal] == [], found.refusal
+    assert "\n" not in found.refusal
+    assert len(found.refusal) < 400
+    assert found.columns == []
+
+
+def test_large_tables_are_refused_before_they_are_read(
+    inspect: Inspect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusals, "MOST_CELLS", 50)
+    assert "draw a sample" in inspect(GOOD).refusal
+    monkeypatch.setattr(refusals, "MOST_CELLS", 60)
+    assert inspect(GOOD).refusal == ""
+
+
+def test_a_plain_table_is_described(inspect: Inspect) -> None:
+    found = inspect(GOOD)
+    assert (found.refusal, found.delimiter, found.rows, found.notes) == ("", ",", 20, [])
+    assert [each.model_dump() for each in found.columns] == [
+        {"name": "a", "type": "number", "missing": 0, "distinct": 20, "rarest": 1, "singles": 20,
+         "whole": False, "numeric": True, "note": ""},
+        {"name": "b", "type": "category", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
+         "whole": False, "numeric": False, "note": ""},
+        {"name": "y", "type": "number", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
+         "whole": True, "numeric": True, "note": ""},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "words"),
+    [
+        (["1", "2", "?", "NA"], "number", []),
+        (["{}"] * 39 + ["broken"], "number", ["1 of its values", "'broken'", "category"]),
+        (["{}", "x"], "category", []),
+        (["red", "green", ""], "category", []),
+        (["name {}"], "ignored", ["different texts", "set its type to category"]),
+        (["2024-01-{}"], "ignored", ["dates", "split them"]),
+        (["24.12.2024 18:00", "1.1.25 9:00"], "ignored", ["dates", "split them"]),
+        (["same"], "ignored", ["one value only, 'same'"]),
+        (["7"], "ignored", ["one value only"]),
+        (["yes", ""], "category", []),
+        ([""], "ignored", ["all its values are missing"]),
+        (["True", "False"], "category", []),
+        (["inf", "x", "-inf"], "category", []),
+        (["1", "1.0", "2"], "number", ["several ways"]),
+        (["1,5", "2,25"], "category", ["decimal comma", "with a point"]),
+        (["1.000,5{}"], "ignored", ["decimal comma", "with a point"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_types_are_inferred(
+    inspect: Inspect, values: list[str], kind: str, words: list[str], ending: str
+) -> None:
+    lines = [f'{row},"{{}}"'.replace("{}", value, 1) for row, value in enumerate(values)]
+    text = table("n,v", *lines, rows=40).replace("\n", ending)
+    found = column(inspect(text), "v")
+    assert found.type == kind
+    assert [word for word in words if word not in found.note] == [], found.note
+    assert bool(words) == bool(found.note)
+
+
+def test_row_numbers_are_left_out(inspect: Inspect) -> None:
+    found = inspect(table(",customer_id,size,y", "{},1{},9{},{}.5"))
+    for name in ("Unnamed: 0", "customer_id"):
+        assert column(found, name).type == "ignored"
+        assert "set its type to number" in column(found, name).note
+    assert column(found, "size").type == "number"
+    assert found.notes == ["columns without a name are called by their place: 'Unnamed: 0'"]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_other_separators_are_found_and_told(inspect: Inspect, delimiter: str) -> None:
+    text = table("a;b, or c;y", '1,{};"x;y";{}', "2,{};;1").replace(";", delimiter)
+    found = inspect(text)
+    assert found.delimiter == delimiter
+    assert [each.name for each in found.columns] == ["a", "b, or c", "y"]
+    assert "separated by" in found.notes[0]
+
+
+def test_a_header_that_looks_like_data_is_told(inspect: Inspect) -> None:
+    found = inspect("5.1,3.5,setosa\n" + table("4.9,3.0,setosa", "{},4,x", "2,3,y"))
+    assert "add a line of names" in found.notes[0]
+
+
+def test_formulas_stay_text_and_are_told(inspect: Inspect) -> None:
+    text = table("a,b,n", '"=HYPERLINK(""http://x"")",@SUM(A1),-1', "+1,x,+2", "-,y,=1+1", rows=60)
+    found = inspect(text)
+    assert [note for note in found.notes if "never evaluated" in note] == [
+        "60 values of 'a', 'b', 'n' begin as formulas do (=, +, -, @ or a tab); they are kept as "
+        "plain text and never evaluated, but a spreadsheet that opens them may do so"
+    ]
+    assert column(found, "a").missing == 20  # a dash alone means missing
+
+
+def parquet(table: pd.DataFrame | pa.Table) -> bytes:
+    target = io.BytesIO()
+    if isinstance(table, pd.DataFrame):
+        table.to_parquet(target)
+    else:
+        pq.write_table(table, target)
+    return target.getvalue()
+
+
+def inspected(tmp_path: Path, content: bytes) -> Inspection:
+    (tmp_path / "data").write_bytes(content)
+    return inspect_file(tmp_path / "data", "parquet")
+
+
+def test_parquet_of_every_type(tmp_path: Path) -> None:
+    day, many = datetime.date(2024, 2, 29), 12
+    columns = {
+        "number": pa.array([1.5, None, float("inf"), *range(9)]),
+        "whole": pa.array([1, 2, 3] * 4, pa.int8()),
+        "decimal": pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("2.25")] * 4),
+        "text": pa.array(["a", "b", None] * 4),
+        "truth": pa.array([True, None, False] * 4),
+        "category": pa.array(["a", "b", "b"] * 4).dictionary_encode(),
+        "numbered category": pa.array([1, 2, 2] * 4).dictionary_encode(),
+        "day": pa.array([day] * many),
+        "instant": pa.array([datetime.datetime(2024, 1, 1)] * many),
+        "span": pa.array([datetime.timedelta(1)] * many),
+        "bytes": pa.array([b"a", None, b"\0"] * 4),
+        "list": pa.array([[1], [2, 3], None] * 4),
+        "struct": pa.array([{"a": 1}] * many),
+        "nothing": pa.nulls(many),
+    }
+    found = inspected(tmp_path, parquet(pa.table(columns)))
+    assert found.refusal == ""
+    assert {each.name: each.type for each in found.columns} == {
+        "number": "number", "whole": "number", "decimal": "number", "text": "category",
+        "truth": "category", "category": "category", "numbered category": "number",
+        "day": "ignored", "instant": "ignored", "span": "ignored", "bytes": "ignored",
+        "list": "ignored", "struct": "ignored", "nothing": "ignored",
+    }  # fmt: skip
+    assert "1 of its values" in column(found, "number").note
+    for name in ("day", "instant", "span"):
+        assert "split them into numbers" in column(found, name).note
+    for name in ("bytes", "list", "struct"):
+        assert "columns of numbers or texts" in column(found, name).note
+    assert column(found, "numbered category").numeric
+    assert column(found, "text").missing == 4
+
+
+def test_an_index_of_pandas_is_no_column(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": range(12), "b": ["x", "y"] * 6}, index=[f"r{n}" for n in range(12)])
+    found = inspected(tmp_path, parquet(frame))
+    assert [each.name for each in found.columns] == ["a", "b"]
+
+
+def test_bad_parquet_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = parquet(pd.DataFrame({"a": range(12), "b": ["x", "y"] * 6}))
+    assert inspected(tmp_path, good).refusal == ""
+    for bad in (good[:-30], good[:4], good[:4] + bytes(1000) + b"PAR1", good[:20] + good[21:]):
+        assert "write it again" in inspected(tmp_path, bad).refusal
+    assert "not a Parquet file" in inspected(tmp_path, GOOD.encode()).refusal
+    twice = pa.table([pa.array(range(12))] * 2, names=["a", "a"])
+    assert "more than one column" in inspected(tmp_path, parquet(twice)).refusal
+    zero = pa.table({"a\0b": range(12), "b": range(12)})
+    assert "cannot be stored" in inspected(tmp_path, parquet(zero)).refusal
+    wide = pa.table({f"c{n}": [1] * 12 for n in range(MOST_COLUMNS + 1)})
+    assert "2,001" in inspected(tmp_path, parquet(wide)).refusal
+    monkeypatch.setattr(parquet_file, "LARGEST", 50)
+    assert "when unpacked" in inspected(tmp_path, good).refusal
+
+
+def test_a_parquet_bomb_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = refusals.MOST_ROWS + 1
+    same = pa.repeat(pa.scalar(1, pa.int8()), rows)
+    bomb = parquet(pa.table({"a": same, "b": same}))
+    assert len(bomb) < 2**20
+    monkeypatch.setattr("bentham.training.inspect.read_table", pytest.fail)
+    assert f"{rows:,} rows" in inspected(tmp_path, bomb).refusal
+
+
+def test_what_cannot_be_foreseen_is_refused_too(
+    inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = inspect_file(tmp_path / "absent", "csv").refusal
+    assert "No such file" in absent
+    assert str(tmp_path) not in absent
+    for error in (RuntimeError("odd\nthing"), MemoryError()):
+
+        def fails(*_: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr("bentham.training.inspect.read_table", fails)
+        assert "write it again" in inspect(GOOD).refusal or "memory" in inspect(GOOD).refusal
+
+
+def run(path: Path, *options: str) -> Inspection:
+    command = [sys.executable, "-m", "bentham.training.inspect", *options, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1
+    return Inspection.model_validate(json.loads(done.stdout))
+
+
+def test_the_command_prints_what_it_found(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text(GOOD)
+    assert run(tmp_path / "data") == inspect_file(tmp_path / "data", "csv")
+
+
+def test_the_command_limits_its_memory_and_time(tmp_path: Path) -> None:
+    first = pa.repeat(pa.scalar(0, pa.int8()), 1_000_000)
+    words = pa.DictionaryArray.from_arrays(first, ["x" * 10_000])
+    pq.write_table(pa.table({"a": words, "b": first}), tmp_path / "bomb", store_schema=False)
+    assert (tmp_path / "bomb").stat().st_size < 2**20
+    found = run(tmp_path / "bomb", "--format", "parquet", "--memory", "2000")
+    assert "memory" in found.refusal
+    assert "draw a sample" in found.refusal
+    (tmp_path / "slow").write_bytes(b"a,b\n" + b"1,x\n" * 8_000_000)
+    assert "longer than 1 s" in run(tmp_path / "slow", "--seconds", "1").refusal
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+cells = st.one_of(
+    st.sampled_from(["", "NA", "1", "2.5", "-3e7", "inf", "=1+1", "x", '"', "a,b", " ", "\n"]),
+    st.integers().map(str), st.floats().map(str), texts,
+)  # fmt: skip
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_tables_are_described_as_they_are_read(tmp_path: Path, data: st.DataObject) -> None:
+    width = data.draw(st.integers(2, 4))
+    names = data.draw(st.lists(texts, min_size=width, max_size=width))
+    row = st.lists(cells, min_size=width, max_size=width)
+    rows = data.draw(st.lists(row, min_size=8, max_size=20))
+    path = tmp_path / "data"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([names, *rows])
+    found = inspect_file(path, "csv")
+    if found.refusal:
+        assert ";" in found.refusal or ":" in found.refusal
+        return
+    read = read_table(str(path), found.delimiter)
+    assert [each.name for each in found.columns] == list(read.columns)
+    assert found.rows == len(read)
+    for each in found.columns:
+        values, numbers = as_categories(read[each.name]), as_numbers(read[each.name])
+        assert each.missing == values.isna().sum()
+        assert each.distinct == values.nunique()
+        assert each.rarest == (values.value_counts().min() if each.distinct else 0)
+        if each.type == "number":
+            assert numbers.notna().sum() >= 0.95 * (len(values) - each.missing)
+            assert each.numeric
+        if each.whole:
+            assert all(number.is_integer() for number in numbers.dropna())
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=300), format=st.sampled_from(["csv", "parquet"]))
+def test_no_bytes_raise(tmp_path: Path, content: bytes, format: Format) -> None:  # noqa: A002
+    (tmp_path / "data").write_bytes(content if format == "csv" else b"PAR1" + content + b"PAR1")
+    found = inspect_file(tmp_path / "data", format)
+    assert found.refusal
+    assert "\n" not in found.refusal

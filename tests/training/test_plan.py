@@ -1,0 +1,218 @@
+"""From the columns of a dataset and what was asked to a training, or a refusal with its remedy."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+
+from bentham.errors import InvalidInput
+from bentham.training.dataset import ColumnSummary, DataFile
+from bentham.training.plan import MOST_NOTES, plan
+from bentham.training.training_plan import PlanRequest, SplitRequest, TrainingPlan
+
+
+def number(name: str, **other: Any) -> ColumnSummary:
+    fields = {"missing": 0, "distinct": 90, "rarest": 1, "singles": 80, "numeric": True}
+    return ColumnSummary(name=name, **{"type": "number", **fields, **other})
+
+
+def category(name: str, **other: Any) -> ColumnSummary:
+    fields = {"missing": 0, "distinct": 3, "rarest": 30, "singles": 0}
+    return ColumnSummary(name=name, **{"type": "category", **fields, **other})
+
+
+def dataset(*columns: ColumnSummary, rows: int = 100) -> DataFile:
+    return DataFile("d_1", "flowers", "abc", "csv", ",", 9, rows, columns)
+
+
+def ask(target: str = "y", **other: Any) -> PlanRequest:
+    return PlanRequest(target, **other)
+
+
+def planned(target: ColumnSummary, rows: int = 100, **other: Any) -> TrainingPlan:
+    return plan(dataset(number("size"), target, rows=rows), ask(target.name, **other))
+
+
+def test_a_plain_plan() -> None:
+    flowers = dataset(number("size"), category("colour"), category("y"))
+    assert plan(flowers, ask()).model_dump() == {
+        "dataset": "d_1", "name": "flowers", "hash": "abc", "format": "csv", "delimiter": ",",
+        "bytes": 9, "target": "y", "task": "classification", "metric": "accuracy", "classes": 3,
+        "columns": {"size": "number", "colour": "category"},
+        "split": {"kind": "folds", "folds": 5, "share": 0.25, "seed": 0},
+        "notes": ["classification, since 'y' holds categories"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "asked", "task"),
+    [
+        (category("y"), {}, "classification"),
+        (number("y"), {}, "regression"),
+        (number("y", whole=True), {}, "regression"),
+        (number("y", whole=True, distinct=20, rarest=2, singles=0), {}, "classification"),
+        (number("y", whole=True, distinct=21, rarest=2, singles=0), {}, "regression"),
+        (number("y", whole=True, distinct=3, singles=0, rarest=9), {"task": "regression"},
+         "regression"),
+        (number("y", whole=True, distinct=3, singles=0, rarest=9), {"types": {"y": "number"}},
+         "regression"),
+        (number("y", distinct=3, singles=0, rarest=9), {"task": "classification"},
+         "classification"),
+        (number("y", distinct=3, singles=0, rarest=9), {"types": {"y": "category"}},
+         "classification"),
+    ],
+)  # fmt: skip
+def test_the_task_is_inferred_and_can_be_said(
+    target: ColumnSummary, asked: dict[str, Any], task: str
+) -> None:
+    training = planned(target, **asked)
+    assert training.task == task
+    assert training.classes == (target.distinct if task == "classification" else 0)
+    assert training.metric == ("accuracy" if task == "classification" else "r2")
+    assert any(f"{task}, since" in note for note in training.notes) == ("task" not in asked)
+    other = "regression" if task == "classification" else "classification"
+    can_be_other = "task" not in asked and target.numeric
+    assert any(f"say task {other}" in note for note in training.notes) == can_be_other
+
+
+def test_few_whole_numbers_of_few_rows_are_no_classes() -> None:
+    few = number("y", whole=True, distinct=8, rarest=1, singles=6)
+    assert planned(few, rows=10).task == "regression"
+
+
+REFUSED: list[tuple[ColumnSummary, dict[str, Any], list[str]]] = [
+    (category("class"), {"target": "clas"}, ["no column 'clas'", "'class'"]),
+    (category("class"), {"target": "zzz"}, ["no column 'zzz'", "'size', 'class'"]),
+    (category("y"), {"types": {"sise": "number"}}, ["types", "'sise'", "'size'"]),
+    (category("y"), {"types": {"y": "ignored"}}, ["target", "cannot be ignored"]),
+    (category("y"), {"types": {"y": "number"}}, ["does not hold numbers", "category"]),
+    (category("y"), {"types": {"size": "ignored"}}, ["no column is left", "'size'"]),
+    (category("y"), {"task": "regression"}, ["does not hold numbers", "classification"]),
+    (category("y", distinct=1, rarest=99), {}, ["one value only", "another column"]),
+    (category("y", distinct=0, rarest=0, missing=100), {}, ["missing", "another column"]),
+    (category("y", type="ignored", distinct=0, note="left out: holds dates"), {}, ["dates"]),
+    (category("y", distinct=101, rarest=2), {"rows": 9999}, ["101", "100", "group"]),
+    (number("y", distinct=101), {"task": "classification"}, ["101", "task regression"]),
+    (category("y", rarest=1, singles=2), {}, ["2 of the 3 classes", "one row only", "merge"]),
+    (category("y"), {"metric": "r2"}, ["r2 judges regression", "accuracy"]),
+    (category("y"), {"metric": "best"}, ["no 'best'", "accuracy"]),
+    (number("y"), {"metric": "accuracy"}, ["accuracy judges classification", "rmse"]),
+    (
+        category("y", distinct=20, rarest=4),
+        {"split": SplitRequest(kind="holdout", share=0.1)},
+        ["10 of 100 rows", "20 are needed", "larger share"],
+    ),
+    (
+        number("y", distinct=2, missing=97),
+        {"split": SplitRequest(kind="holdout")},
+        ["3 rows with a target are too few", "add rows"],
+    ),
+    (number("y", distinct=2, missing=97), {}, ["too few", "add rows"]),
+]
+
+
+@pytest.mark.parametrize(("column", "asked", "words"), REFUSED)
+def test_what_cannot_be_trained_is_refused(
+    column: ColumnSummary, asked: dict[str, Any], words: list[str]
+) -> None:
+    asked = dict(asked)
+    rows = asked.pop("rows", 100)
+    wanted = ask(asked.pop("target", column.name), **asked)
+    with pytest.raises(InvalidInput) as refused:
+        plan(dataset(number("size"), column, rows=rows), wanted)
+    assert [word for word in words if word not in str(refused.value)] == [], refused.value
+
+
+def test_types_are_overridden() -> None:
+    columns = [
+        number("size"),
+        number("code", type="ignored", note="left out: it numbers the rows"),
+        category("name", type="ignored", note="left out: many"),
+        category("colour"),
+        category("y"),
+    ]
+    wanted = {"size": "category", "code": "number", "name": "category", "colour": "ignored"}
+    training = plan(dataset(*columns), ask(types=wanted))
+    assert training.columns == {"size": "category", "code": "number", "name": "category"}
+    assert list(training.columns) == ["size", "code", "name"]  # in the order of the file
+    assert len(training.notes) == 1
+    left = plan(dataset(*columns), ask())
+    assert left.columns == {"size": "number", "colour": "category"}
+    assert left.notes[-1] == "2 columns are left out: 'code', 'name'; say their types to use them"
+    for name, kind in (("name", "number"), ("colour", "number")):
+        with pytest.raises(InvalidInput, match="does not hold numbers"):
+            plan(dataset(*columns), ask(types={name: kind}))
+
+
+def test_columns_without_values_are_no_categories() -> None:
+    days = category("day", type="ignored", distinct=0, rarest=0, note="left out: holds dates")
+    with pytest.raises(InvalidInput, match="ignore it"):
+        plan(dataset(days, number("size"), category("y")), ask(types={"day": "category"}))
+
+
+def test_notes_are_carried_over_and_bounded() -> None:
+    odd = [number(f"n{at}", note="2 of its values are no numbers") for at in range(50)]
+    training = plan(dataset(*odd, category("y", missing=3)), ask())
+    assert "3 rows without a value of 'y' are not used" in training.notes
+    assert "'n0': 2 of its values are no numbers" in training.notes
+    assert len(training.notes) == MOST_NOTES
+    assert "more notes" in training.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "rarest", "asked", "kind", "folds"),
+    [
+        (1999, 30, {}, "folds", 5),
+        (2000, 30, {}, "holdout", 5),
+        (100, 3, {}, "folds", 3),
+        (100, 2, {"kind": "folds", "folds": 10}, "folds", 2),
+        (5000, 30, {"kind": "folds", "folds": 10}, "folds", 10),
+        (100, 30, {"kind": "holdout"}, "holdout", 5),
+    ],
+)
+def test_the_split(rows: int, rarest: int, asked: dict[str, Any], kind: str, folds: int) -> None:
+    split = SplitRequest(seed=7, **asked)
+    training = planned(category("y", rarest=rarest), rows=rows, split=split)
+    assert (training.split.kind, training.split.folds, training.split.seed) == (kind, folds, 7)
+    said = [note for note in training.notes if "folds instead of" in note]
+    assert bool(said) == (folds < split.folds)
+
+
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=8),
+    st.sampled_from([None, "folds", "holdout"]),
+    st.integers(2, 20),
+    st.floats(0.05, 0.5),
+)
+def test_every_plan_can_be_split(counts: list[int], kind: Any, folds: int, share: float) -> None:
+    """What scikit-learn would refuse or warn of is refused before, or mended."""
+    labels = [label for label, count in enumerate(counts) for _ in range(count)]
+    target = category("y", distinct=len(counts), rarest=min(counts), singles=counts.count(1))
+    split = SplitRequest(kind=kind, folds=folds, share=share)
+    try:
+        chosen = planned(target, rows=len(labels), split=split).split
+    except InvalidInput:
+        return
+    if chosen.kind == "folds":
+        parts = StratifiedKFold(chosen.folds, shuffle=True, random_state=0)
+        for train, test in parts.split(labels, labels):
+            assert {labels[at] for at in train} == {labels[at] for at in test} == set(labels)
+    else:
+        train, test = train_test_split(labels, test_size=chosen.share, stratify=labels)
+        assert set(train) == set(labels)
+        assert len(test) >= 2
+
+
+@given(st.integers(2, 60), st.integers(2, 20))
+def test_every_regression_can_be_split(rows: int, folds: int) -> None:
+    try:
+        chosen = planned(
+            number("y"), rows=rows, split=SplitRequest(kind="folds", folds=folds)
+        ).split
+    except InvalidInput:
+        assert rows < 4
+        return
+    for _, test in KFold(chosen.folds).split(range(rows)):
+        assert len(test) >= 2

@@ -1,0 +1,139 @@
+"""Reading is the same for the inspection, trials and scripts, whatever a file is like."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bentham.errors import InvalidInput
+from bentham.training.catalog import load_catalog
+from bentham.training.dataset import DataFile, Format
+from bentham.training.inspect import inspect_file
+from bentham.training.plan import plan
+from bentham.training.reading import as_categories, read_table
+from bentham.training.script import script
+from bentham.training.sources import _as_csv
+from bentham.training.training_plan import PlanRequest
+
+INFINITE = float("inf")
+
+
+def dataset(path: Path, kind: Format) -> DataFile:
+    """A file as a service would know it."""
+    found, content = inspect_file(path, kind), path.read_bytes()
+    assert found.refusal == ""
+    digest = hashlib.sha256(content).hexdigest()
+    return DataFile(
+        "d", "data", digest, kind, found.delimiter, len(content), found.rows, tuple(found.columns)
+    )
+
+
+def scripted(data: DataFile, asked: PlanRequest, model: str) -> dict[str, Any]:
+    """The functions of a script."""
+    spec = load_catalog().algorithms[model]
+    made: dict[str, Any] = {"__name__": "model"}
+    exec(script(plan(data, asked), model, spec, spec.defaults), made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        (pd.Series([10, 20]), ["10", "20"]),
+        (pd.Series([10.0, None]), ["10", None]),
+        (pd.Series([10, None], dtype="Int64"), ["10", None]),
+        (pd.Series([10.0, None], dtype="float32"), ["10", None]),
+        (pd.Series([10.0, None]).astype("category"), ["10", None]),
+        (pd.Series([0.5, -0.0, 1e300]), ["0.5", "0", "1e+300"]),
+        (pd.Series([INFINITE, -INFINITE, 1.0]), [None, None, "1"]),
+        (pd.Series(["1.0", "1", "inf"]), ["1.0", "1", "inf"]),
+        (pd.Series([True, None]), ["True", None]),
+    ],
+)
+def test_numbers_as_categories(values: pd.Series, texts: list[str | None]) -> None:
+    found = as_categories(values)
+    assert [None if pd.isna(each) else each for each in found] == texts
+
+
+def test_a_missing_value_changes_no_category(tmp_path: Path) -> None:
+    rows = 40
+    codes: list[int | None] = [[10, 20][row % 2] for row in range(rows)]
+    noise = [float(row % 7) for row in range(rows)]
+    labels = [[1, 2][row % 2] for row in range(rows)]
+    path, other = tmp_path / "whole", tmp_path / "other"
+    with_null = pa.array([None, *codes[1:]], pa.int64())
+    pq.write_table(pa.table({"code": with_null, "noise": noise, "y": labels}), path)
+    asked = PlanRequest("y", task="classification", types={"code": "category"})
+    made = scripted(dataset(path, "parquet"), asked, "logistic-regression")
+    for column in (pa.array([10, 20] * 5), pa.array([10, 20] * 4 + [10, None])):
+        pq.write_table(pa.table({"code": column, "noise": [0.0] * 10}), other)
+        assert made["predict"](str(path), str(other))[:8] == ["1", "2"] * 4
+
+
+@pytest.mark.parametrize("header", ["a ,b", " a,\tb ", '"a ",b'])
+def test_spaces_around_names_are_left_out(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "data"
+    path.write_text(header + "\n" + "".join(f"{row},{row % 2}\n" for row in range(20)))
+    found = inspect_file(path, "csv")
+    assert (found.refusal, [each.name for each in found.columns]) == ("", ["a", "b"])
+    assert "spaces around the names of columns are left out" in found.notes
+    assert list(read_table(str(path), ",").columns) == ["a", "b"]
+
+
+def test_names_that_are_one_without_spaces_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_text("a ,a\n" + "1,2\n" * 20)
+    assert "more than one column has the name 'a'" in inspect_file(path, "csv").refusal
+
+
+def test_columns_of_parquet_that_are_numbered(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    pd.DataFrame({0: range(12), 1: [1, 2] * 6}).to_parquet(path)
+    found = inspect_file(path, "parquet")
+    assert (found.refusal, [each.name for each in found.columns]) == ("", ["0", "1"])
+
+
+def test_targets_that_are_infinite_count_as_missing(tmp_path: Path) -> None:
+    path, rows = tmp_path / "data", 40
+    target = [INFINITE, -INFINITE] * (rows // 2 - 1) + [1.5, 2.5]
+    pd.DataFrame({"a": [row + 0.5 for row in range(rows)], "y": target}).to_parquet(path)
+    data = dataset(path, "parquet")
+    (column,) = [each for each in data.columns if each.name == "y"]
+    assert (column.missing, column.distinct) == (rows - 2, 2)
+    assert "inf" in column.note
+    with pytest.raises(InvalidInput, match="2 rows with a target are too few"):
+        plan(data, PlanRequest("y", task="regression"))
+
+
+def test_large_numbers_of_a_source_stay_what_they_are() -> None:
+    table = pd.DataFrame({"a": [1e20, 2.0], "b": [1.0, 3.0]})
+    assert _as_csv(table) == b"a,b\n1e+20,1\n2.0,3\n"
+
+
+@pytest.mark.parametrize("rare", [2, 3, 4])
+def test_a_rare_class_does_not_keep_a_model_from_giving_probabilities(
+    tmp_path: Path, rare: int
+) -> None:
+    path = tmp_path / "data"
+    labels = ["p"] * 30 + ["q"] * 30 + ["r"] * rare
+    lines = [f"{row * 37 % 11}.5,{row * 17 % 23},{label}" for row, label in enumerate(labels)]
+    path.write_text("\n".join(["a,b,y", *lines]) + "\n")
+    made = scripted(dataset(path, "csv"), PlanRequest("y", metric="log-loss"), "ridge")
+    score, _, scores = made["evaluate"](str(path), lambda *_: None)
+    assert -1.0 <= score <= 1.0
+    assert len(scores) == rare  # one fold for each of its rows
+
+
+def test_a_model_that_needs_more_rows_of_a_class_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    labels = ["p"] * 20 + ["q"] * 20 + ["r"] * 2
+    lines = [f"{row * 37 % 11}.5,{row * 17 % 23},{label}" for row, label in enumerate(labels)]
+    path.write_text("\n".join(["a,b,y", *lines]) + "\n")
+    asked = PlanRequest("y")
+    made = scripted(dataset(path, "csv"), asked, "quadratic-discriminant")
+    with pytest.raises(ValueError, match=r"at least 2 rows of each class, .* merge rare classes"):
+        made["evaluate"](str(path), lambda *_: None)

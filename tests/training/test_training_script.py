@@ -1,0 +1,210 @@
+"""Scripts: stand-alone, clean, safe whatever things are called, and the same to the last bit."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.training_data import as_csv, job, mixed, training, written
+
+from bentham.errors import InvalidInput
+from bentham.training.catalog import load_catalog
+from bentham.training.dataset import ColumnType
+from bentham.training.script import script
+from bentham.training.spaces import AlgorithmSpec
+from bentham.training.training_plan import Task, TrainingPlan
+from bentham.training.trial import Job, train
+
+HOSTILE = [
+    'double "quote"',
+    "single 'quote'",
+    "both ' and \"",
+    '"""',
+    "'''",
+    "back\\slash\\",
+    "new\nline",
+    "{braces} {0} %s",
+    "größe ☃ \u202e",
+    '"); __import__("os")._exit(3)  #',
+    "# comment",
+]
+RULES = "A,ARG,B,C4,D1,E,F,I,N,PERF,PIE,RET,SIM,UP,W"
+
+
+def start(script_file: Path, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
+    """Without Bentham in reach, and with another order of hashes."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed}
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", str(script_file), *arguments],
+        cwd=script_file.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def executed(source: str) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "model"}
+    exec(compile(source, "model.py", "exec"), namespace)
+    return namespace
+
+
+def trained(folder: Path, name: str, task: Task, metric: str) -> tuple[Path, TrainingPlan, float]:
+    text = mixed(task)
+    spec, path = load_catalog().algorithms[name], written(folder, text)
+    of = training(text, task, metric, kind="folds")
+    result = train(job(path, of, name, spec.describe(spec.defaults)), lambda *_: None)
+    return path, of, result.score
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "metric", "seed"),
+    [
+        ("random-forest", "classification", "roc-auc", "1"),
+        ("random-forest", "classification", "roc-auc", "2"),
+        ("svm", "classification", "log-loss", "3"),
+        ("lightgbm", "regression", "rmse", "4"),
+    ],
+)
+def test_another_process_gets_the_same_score_to_the_last_bit(
+    name: str, task: Task, metric: str, seed: str, tmp_path: Path
+) -> None:
+    path, of, score = trained(tmp_path, name, task, metric)
+    spec = load_catalog().algorithms[name]
+    file = tmp_path / "model.py"
+    file.write_text(script(of, name, spec, spec.defaults, score=score), encoding="utf-8")
+    ended = start(file, str(path), seed=seed)
+    assert ended.returncode == 0, ended.stderr
+    assert f"score: {score!r}\nThis is the recorded score." in ended.stdout
+    assert ended.stdout.count("fold ") == 3
+
+
+def test_other_data_or_another_score_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, of, score = trained(tmp_path, "ridge", "regression", "r2")
+    spec = load_catalog().algorithms["ridge"]
+    model = executed(script(of, "ridge", spec, spec.defaults, score=score + 1e-6))
+    monkeypatch.setattr(sys, "argv", ["model.py", str(path)])
+    assert model["main"]() == 1
+    assert "The recorded score is" in capsys.readouterr().out
+    other = tmp_path / "other.csv"
+    other.write_text(path.read_text() + "1,2,7,,red,common,3\n")
+    monkeypatch.setattr(sys, "argv", ["model.py", str(other)])
+    assert model["main"]() == 1
+    told = capsys.readouterr()
+    assert "not its SHA-256" in told.err
+    assert told.out == ""
+
+
+def test_it_predicts_the_rows_of_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, of, _ = trained(tmp_path, "xgboost", "classification", "accuracy")
+    spec = load_catalog().algorithms["xgboost"]
+    model = executed(script(of, "xgboost", spec, spec.defaults))
+    new = tmp_path / "new.csv"
+    new.write_text("size,weight,same,empty,colour,rare\n3,-3,7,,red,common\n-3,3,7,,pink,odd\n")
+    monkeypatch.setattr(sys, "argv", ["model.py", str(path), "--predict", str(new)])
+    assert model["main"]() == 0
+    assert capsys.readouterr().out.split() == ["high", "low"]
+    fitted, classes = model["fit"](str(path))
+    rows = model["features"](model["read_table"](str(new), ","))
+    assert [classes[number] for number in fitted.predict(rows)] == ["high", "low"]
+
+
+@pytest.mark.parametrize("name", ["ridge", "decision-tree"])
+def test_names_are_text_whatever_they_say(name: str, tmp_path: Path) -> None:
+    header = [*HOSTILE, "number", HOSTILE[0] + " target"]
+    rows = [
+        [*(HOSTILE[(row + place) % 4] for place in range(len(HOSTILE))), str(row), HOSTILE[row % 2]]
+        for row in range(40)
+    ]
+    text = as_csv(header, rows)
+    columns: dict[str, ColumnType] = {**dict.fromkeys(HOSTILE, "category"), "number": "number"}
+    of = training(text, "classification", "accuracy", target=header[-1], columns=columns)
+    of = of.model_copy(update={"name": HOSTILE[9]})
+    spec, path = load_catalog().algorithms[name], written(tmp_path, text)
+    result = train(job(path, of, HOSTILE[3], spec.describe(spec.defaults)), lambda *_: None)
+    assert result.score == 1.0  # the target is every second row, and so is what they hold
+    source = script(of, HOSTILE[3], spec, spec.defaults, score=result.score, study=HOSTILE[9])
+    constants = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    assert constants["CATEGORIES"] == HOSTILE
+    assert constants["TARGET"] == header[-1]
+    assert constants["STUDY"] == constants["DATASET"] == HOSTILE[9]
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "metric"),
+    [
+        ("svm", "classification", "log-loss"),
+        ("random-forest", "classification", "average-precision"),
+        ("neural-network", "regression", "mae"),
+        ("lightgbm", "regression", "r2"),
+        ("bayesian-ridge", "regression", "rmse"),
+    ],
+)
+def test_scripts_are_as_clean_as_our_own_code(
+    name: str, task: Task, metric: str, tmp_path: Path
+) -> None:
+    spec = load_catalog().algorithms[name]
+    many: dict[str, ColumnType] = {f"column number {number}": "number" for number in range(30)}
+    for number, columns in enumerate([None, many]):
+        of = training("", task, metric, columns=columns, kind="folds" if number else "holdout")
+        source = script(of, name, spec, spec.defaults, score=0.5, study="A study")
+        (tmp_path / f"model_{number}.py").write_text(source, encoding="utf-8")
+    settings = ["--isolated", "--no-cache", "--line-length=100"]
+    for check in (["check", "--select", RULES], ["format", "--check", "--diff"]):
+        ended = subprocess.run(
+            [sys.executable, "-m", "ruff", *check, *settings, str(tmp_path)],
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_job_goes_through_json() -> None:
+    spec = load_catalog().algorithms["random-forest"]
+    configuration = list(zip(spec.configurations(), range(4), strict=False))[3][0]
+    of = training("", "regression", "r2")
+    asked = job(Path("data.csv"), of, "model", spec.describe(configuration))
+    again = Job.model_validate_json(asked.model_dump_json())
+    assert again == asked
+    assert spec.model_name(again.configuration) == spec.model_name(configuration)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"algorithm": "random-forst"}, "did you mean random-forest"),
+        ({"algorithm": "huber"}, "huber is not for classification"),
+        ({"configuration": {}}, "same catalogue"),
+        ({"training": training("", "classification", "fame")}, "no metric 'fame'"),
+        ({"training": training("", "classification", "r2")}, "r2 is for regression"),
+        ({"training": training("", "classification", "f1-macro", columns={})}, "no columns"),
+    ],
+)
+def test_what_is_not_in_the_catalogue_is_refused(change: dict[str, Any], reason: str) -> None:
+    spec = load_catalog().algorithms["random-forest"]
+    asked = job(
+        Path("none.csv"),
+        training("", "classification", "accuracy"),
+        "m",
+        spec.describe(spec.defaults),
+    )
+    with pytest.raises(InvalidInput, match=reason):
+        train(asked.model_copy(update=change), lambda *_: None)
+
+
+def test_a_command_has_no_script() -> None:
+    spec = AlgorithmSpec(name="ours", title="Ours", command=("run", "{data}"))
+    with pytest.raises(InvalidInput, match="there is no script"):
+        script(training("", "regression", "r2"), "ours", spec, {})

@@ -1,0 +1,53 @@
+"""The wire and training have types of their own; what one says, the other understands."""
+
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+from pydantic import BaseModel
+
+from bentham.training import dataset, parameters, reports, training_plan
+from bentham.wire import base, datasets, devices, training
+
+
+@pytest.mark.parametrize(
+    ("body", "domain"),
+    [
+        (datasets.Column, dataset.ColumnSummary),
+        (training.Split, training_plan.RowSplit),
+        (training.Training, training_plan.TrainingPlan),
+    ],
+)
+def test_the_same_fields_in_the_same_order(body: type[BaseModel], domain: type[BaseModel]) -> None:
+    assert list(body.model_fields) == list(domain.model_fields)
+    for name, field in domain.model_fields.items():
+        assert (body.model_fields[name].is_required(), body.model_fields[name].default) == (
+            field.is_required(),
+            field.default,
+        )
+
+
+def test_a_split_that_nobody_asked_for_is_the_same() -> None:
+    asked, request = training.SplitAsked(), training_plan.SplitRequest()
+    assert asked.model_dump() == {
+        each.name: getattr(request, each.name) for each in fields(request)
+    }
+
+
+def test_the_same_words() -> None:
+    for one, other in [
+        (training.Task, training_plan.Task),
+        (training.SplitKind, training_plan.SplitKind),
+        (training.Setting, parameters.Setting),
+        (datasets.ColumnType, dataset.ColumnType),
+        (datasets.Format, dataset.Format),
+    ]:
+        assert get_args(one) == get_args(other)
+
+
+def test_the_same_limits() -> None:
+    assert datasets.MOST_COLUMNS == dataset.MOST_COLUMNS
+    assert datasets.LONGEST_COLUMN == dataset.LONGEST_COLUMN
+    assert base.LONGEST_TEXT == dataset.LONGEST_NOTE
+    assert base.LONGEST_NAME == reports.LONGEST_NAME
+    assert devices.MOST_METRICS == reports.MOST_METRICS
