@@ -31,12 +31,18 @@ HOSTILE = [
     '"); __import__("os")._exit(3)  #',
     "# comment",
 ]
+BLAS = ("OPENBLAS_", "OMP_", "MKL_")
 RULES = "A,ARG,B,C4,D1,E,F,I,N,PERF,PIE,RET,SIM,UP,W"
 
 
 def start(script_file: Path, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
-    """Without Bentham in reach, and with another order of hashes."""
-    environment = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed}
+    """Without Bentham in reach, and with another order of hashes.
+
+    Settings of the BLAS stay: other kernels round differently, so the last bit is only promised
+    for the same ones.
+    """
+    blas = {name: value for name, value in os.environ.items() if name.startswith(BLAS)}
+    environment = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed, **blas}
     return subprocess.run(
         [sys.executable, "-W", "ignore", str(script_file), *arguments],
         cwd=script_file.parent,
