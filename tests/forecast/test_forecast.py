@@ -6,10 +6,11 @@ import pytest
 from support.pools import Story, lively
 
 from bentham.forecast import Question, forecast
-from bentham.forecast.course import Course
 from bentham.forecast.forecast import DEVICES
-from bentham.forecast.tally import quantile
+from bentham.forecast.summary import quantile
 from bentham.service.fold import events as happened
+from bentham.service.views.estimates import Estimates
+from bentham.service.views.overview import RegretSum
 
 
 def asked(story: Story, regret: float | None = 0.1, devices: int = 1, **options: Any) -> Any:
@@ -137,6 +138,16 @@ def test_paused_studies_and_kinds_are_told_of() -> None:
     assert len(found["notes"]) == 2
 
 
+def test_mean_regret_now_is_that_of_the_overview() -> None:
+    story = lively(studies=5)
+    estimates = Estimates().estimate(story.pool, story.pool.studies.values())
+    total = RegretSum()
+    for study in story.pool.studies.values():
+        total.add(study, estimates[study.id])
+    assert total.mean() > 0.0
+    assert asked(story)["estimate"] == pytest.approx(total.mean(), rel=1e-5)
+
+
 def test_the_same_log_gives_the_same_answer() -> None:
     pieces = []
     for _ in range(2):
@@ -177,11 +188,6 @@ def test_quantiles_count_what_never_comes_as_infinite() -> None:
     assert quantile([1.0, never], 0.5) == never
     assert quantile([1.0, 2.0, never], 0.5) == 2.0
     assert quantile([never], 0.1) == never
-    course = Course()
-    for time, regret in ((0.0, 3.0), (1.0, 3.0), (2.0, 1.0)):
-        course.note(time, regret)
-    assert (course.times, course.reached(2.0), course.reached(0.5)) == ([0.0, 2.0], 2.0, never)
-    assert [course.at(time) for time in (0.0, 1.9, 2.0, 9.0)] == [3.0, 3.0, 1.0, 1.0]
 
 
 def test_out_of_time_all_rows_are_of_the_same_worlds() -> None:

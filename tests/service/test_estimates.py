@@ -1,82 +1,15 @@
 """What studies are believed to fall short of, and what a look at that costs."""
 
 import math
-from itertools import pairwise
-from statistics import NormalDist
 
-import numpy as np
 import pytest
-from scipy.integrate import quad
 from support.service_app import Service
 
+from bentham.core.gaussian.shortfall import Shortfall
 from bentham.service.fold.entities import Study
 from bentham.service.views import estimates as module
-from bentham.service.views.estimates import Estimates, mean_band, shortfall
-from bentham.service.views.overview import happiness
-
-
-def moments(mean: list[float], sigma: list[float], incumbent: float) -> tuple[float, float]:
-    """The same by the density of the highest, another way to the same integrals."""
-    known = [m for m, s in zip(mean, sigma, strict=True) if s == 0.0]
-    incumbent_then = max([incumbent, *known])
-    several = [NormalDist(m, s) for m, s in zip(mean, sigma, strict=True) if s > 0.0]
-
-    def density(z: float) -> float:
-        each = [one.cdf(z) for one in several]
-        return math.fsum(
-            one.pdf(z) * math.prod(each[:place] + each[place + 1 :])
-            for place, one in enumerate(several)
-        )
-
-    certain = incumbent_then - incumbent
-    # Where something may be: what has little spread is easily stepped over.
-    edges = [one.mean + side * one.stdev for one in several for side in (-9.0, 0.0, 9.0)]
-    edges = sorted({incumbent_then, *(edge for edge in edges if edge > incumbent_then)})
-    above = [
-        math.fsum(
-            quad(lambda z, p=power: (z - incumbent) ** p * density(z), low, high, limit=400)[0]
-            for low, high in pairwise(edges)
-        )
-        for power in (0, 1, 2)
-    ]
-    first = above[1] + (1.0 - above[0]) * certain
-    second = above[2] + (1.0 - above[0]) * certain**2
-    return first, second - first**2
-
-
-@pytest.mark.parametrize(
-    ("mean", "sigma", "incumbent"),
-    [
-        ([0.5], [0.1], 0.4),
-        ([0.5, 0.6, 0.2], [0.1, 0.02, 0.4], 0.55),
-        ([0.5, 0.6, 0.2], [0.1, 0.02, 0.4], 0.0),
-        ([0.5] * 30, [0.1] * 30, 0.6),
-        ([0.7, 0.5], [0.0, 0.2], 0.1),  # one is known, and not run
-        ([0.7], [0.0], 0.9),
-        ([-3.0, -2.5], [0.5, 0.5], -2.8),
-        ([0.98, 0.3, 0.4], [1e-4, 0.2, 0.15], 0.9795),  # one is all but known, others are not
-        ([0.6, 0.5], [1e-6, 0.02], 0.2),
-    ],
-)
-def test_moments_of_the_shortfall(mean: list[float], sigma: list[float], incumbent: float) -> None:
-    found = shortfall(np.array(mean), np.array(sigma), incumbent)
-    gap, variance = moments(mean, sigma, incumbent)
-    assert found.gap == pytest.approx(gap, rel=1e-3, abs=1e-5)
-    assert found.variance == pytest.approx(variance, rel=5e-3, abs=1e-6)
-
-
-def test_moments_by_chance() -> None:
-    rng = np.random.default_rng(3)
-    mean, sigma = rng.uniform(0.4, 0.8, 20), rng.uniform(0.01, 0.2, 20)
-    draws = rng.normal(mean, sigma, (100_000, 20)).max(axis=1)
-    drawn = np.maximum(draws - 0.85, 0.0)
-    found = shortfall(mean, sigma, 0.85)
-    assert found.gap == pytest.approx(drawn.mean(), rel=0.02)
-    assert found.variance == pytest.approx(drawn.var(), rel=0.03)
-
-
-def test_nothing_left_is_no_shortfall() -> None:
-    assert shortfall(np.zeros(0), np.zeros(0), 0.3) == (0.0, 0.0)
+from bentham.service.views.estimates import Estimates, mean_band
+from bentham.service.views.overview import RegretSum
 
 
 def test_what_shares_arms_errs_together() -> None:
@@ -197,4 +130,7 @@ def test_happiness(
     for score in scores:
         service.report(device, service.lease(device), score=score).ok()
     (study,) = studies_of(service)
-    assert happiness(study, gap) == pytest.approx(expected)
+    total = RegretSum()
+    total.add(study, Shortfall(gap, 0.0))
+    assert total.happiness() == pytest.approx(expected)
+    assert total.mean() == gap

@@ -9,10 +9,11 @@ import pytest
 from support.pools import Story
 from support.service_app import NOON, Service
 
+from bentham.core.gaussian.shortfall import Shortfall
 from bentham.service.engine.scope import SERVER, Scope
 from bentham.service.fold.entities import Study
 from bentham.service.fold.events import StudyClosed
-from bentham.service.views.estimates import Estimate, Estimates
+from bentham.service.views.estimates import Estimates
 from bentham.service.views.trend import trend_view
 
 
@@ -23,7 +24,7 @@ def run(service: Service, device: str, score: float, seconds: float = 1.0) -> An
     return lease
 
 
-def estimates_of(service: Service, studies: list[Study]) -> dict[str, Estimate]:
+def estimates_of(service: Service, studies: list[Study]) -> dict[str, Shortfall]:
     return service.app.state.context.service.estimates.estimate(service.pool, studies)  # type: ignore[no-any-return]
 
 

@@ -4,11 +4,9 @@ All of it is computed from what was measured. Every model of every study was tra
 each study is known, and with it the regret at any time: of the run itself, and of others that the
 simulator makes with the very scores and times that were measured.
 
-A dozen studies are few, and much hangs on which comes first. So both policies are replayed over the
-same few orders of the studies, the real one among them, and what is told is the mean.
-
-happiness   1 - regret / regret at the start, where regret is the mean over studies of the gap
-            between the best score there is and the best so far (the floor, 0, before the first)
+A dozen studies are few, and the result depends on which comes first. So both policies are replayed
+over the same few orders of the studies, the real one among them, and the mean is reported.
+Regret and happiness are those of `core.theory.regret`.
 """
 
 import math
@@ -161,7 +159,7 @@ def mean_regret(runs: Sequence[Regret]) -> Regret:
 
 def time_to_happiness(regret: Regret, level: float) -> float:
     """When a level of happiness was reached; a run over all arms reaches every one."""
-    time = regret.time_to((1.0 - level) * regret.curve[0][1])
+    time = regret.time_to_happiness(level)
     return regret.end_time if time is None else time
 
 

@@ -15,18 +15,14 @@ import numpy as np
 
 from bentham.core.worlds.draws import Draw, draw
 from bentham.core.worlds.fork import fork
-from bentham.forecast.course import Meter
-from bentham.forecast.simulation import Bounds, Simulation
-from bentham.forecast.situation import Situation
-from bentham.forecast.tally import Tally, rounded
+from bentham.forecast.simulation import Horizon, Simulation
+from bentham.forecast.starting_point import StartingPoint
+from bentham.forecast.summary import Summary, rounded
 from bentham.service import Pool
 
 DEVICES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 MOST_DEVICES = DEVICES[-1]
 POLICIES: dict[str, str | None] = {"bentham": None, "round-robin": "round-robin"}
-# What is believed of mean regret now is taken from so many worlds at least, fewer where there are
-# enough studies in each: so many regrets are enough.
-WORLDS, REGRETS = 64, 4096
 # Curves are followed until mean regret is this share of the level asked for.
 BEYOND = 0.5
 MOST_DECISIONS = 20_000
@@ -58,72 +54,72 @@ def forecast(
     at most. The pool is not changed, and must not be changed meanwhile.
     """
     until = clock() + seconds
-    situation = Situation.of(pool, now)
-    there = len(situation.devices)
+    start = StartingPoint.of(pool, now)
+    there = len(start.devices)
     asked = question.devices or max(1, min(MOST_DEVICES, 2 * there))
-    few = min(WORLDS, 1 + REGRETS // max(1, len(situation.studies)))
-    draws = _draws(situation, max(question.draws, few), question.seed)
-    estimate = sum(Meter(situation, each).mean for each in draws) / len(draws)
+    draws = _draws(start, question.draws, question.seed)
+    gaps = [start.scheduler.shortfall(study.id).gap for study in start.studies]
+    estimate = sum(gaps) / max(1, len(gaps))
     regret = estimate / 2.0 if question.regret is None else question.regret
     yield {
-        "sequence": situation.sequence,
-        "studies": len(situation.studies),
+        "sequence": start.sequence,
+        "studies": len(start.studies),
         "now": there,
         "devices": asked,
         "estimate": rounded(estimate),
         "regret": rounded(regret),
-        "notes": list(situation.notes),
+        "notes": list(start.notes),
     }
     first = [number for number in dict.fromkeys((there, asked)) if number > 0]
     others = [number for number in DEVICES if number not in first]
-    tally = Tally(regret, first)
-    base = fork(situation.scheduler)
+    summary = Summary(regret, first)
+    base = fork(start.scheduler)
     turns = [(number, policy) for number in (*first, *others) for policy in POLICIES]
-    wanted = question.draws if situation.studies else 0
+    wanted = question.draws if start.studies else 0
     total, done, worlds = len(turns) * wanted, 0, 0
     for world in draws[:wanted]:
         for number, policy in turns:
             if clock() > until:
                 break
-            bounds = Bounds(regret, decisions, BEYOND if number in first else None)
+            horizon = Horizon(regret, decisions, BEYOND if number in first else None)
             scheduler = fork(base, POLICIES[policy], question.seed)
-            simulation = Simulation(situation, scheduler, world, number)
-            tally.note(number, policy, simulation.run(bounds))
+            simulation = Simulation(start, scheduler, world, number)
+            summary.note(number, policy, simulation.run(horizon))
             done += 1
             yield {"progress": done / total}
             if not worlds:  # what is known of the first is worth showing at once
-                yield _found(tally, worlds)
+                yield _found(summary, worlds)
         else:
             worlds += 1
-            yield _found(tally, worlds)
+            yield _found(summary, worlds)
             continue
         if worlds:  # of the first one some rows are better than none
-            tally.keep(worlds)
+            summary.keep(worlds)
         break
     yield {
-        **_found(tally, worlds),
+        **_found(summary, worlds),
         "progress": 1.0,
-        "notes": [*situation.notes, *_shortcomings(tally, worlds, wanted, decisions, seconds)],
+        "notes": [*start.notes, *_shortcomings(summary, worlds, wanted, decisions, seconds)],
     }
 
 
-def _found(tally: Tally, worlds: int) -> dict[str, Any]:
-    return {"answers": tally.answers(), "curves": tally.curves(), "simulated": worlds}
+def _found(summary: Summary, worlds: int) -> dict[str, Any]:
+    return {"answers": summary.answers(), "curves": summary.curves(), "simulated": worlds}
 
 
-def _draws(situation: Situation, count: int, seed: int) -> list[Draw]:
+def _draws(start: StartingPoint, count: int, seed: int) -> list[Draw]:
     streams = [np.random.SeedSequence([seed, number]) for number in range(count)]
-    return draw(situation.scheduler, [np.random.default_rng(stream) for stream in streams])
+    return draw(start.scheduler, [np.random.default_rng(stream) for stream in streams])
 
 
 def _shortcomings(
-    tally: Tally, worlds: int, asked: int, decisions: int, seconds: float
+    summary: Summary, worlds: int, asked: int, decisions: int, seconds: float
 ) -> list[str]:
     """Where less was simulated than was asked for."""
     notes = []
-    if tally.cut:
+    if summary.cut:
         notes.append(
-            f"{tally.cut} simulations were given up after {decisions:,} decisions; where nothing "
+            f"{summary.cut} simulations were given up after {decisions:,} decisions; where nothing "
             "is said of a time, it is later than that."
         )
     if worlds < asked:

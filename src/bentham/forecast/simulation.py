@@ -1,31 +1,32 @@
 """One world, one number of devices, one policy: what would happen from now on.
 
-The scheduler is a fork of the real one, and decides as that would; a simulated trial takes as long
-and scores as much as the world has it. Trials that run now end first: one that has run for longer
-than it takes in this world is taken to need twice the time that it ran, as the scheduler takes it.
-Where there are fewer devices than now, idle ones leave at once and busy ones when their trial ends.
+The scheduler is a copy of the real one and decides as that one would. A simulated trial takes as
+long and scores as much as the world says. Trials that run now end first: one that has already run
+longer than it takes in this world needs as long again as it ran, which is what the scheduler
+assumes too. With fewer devices than now, idle ones leave at once and busy ones when their trial
+ends.
 """
 
-import heapq
 from dataclasses import dataclass
 
-from bentham.core import Scheduler
+from bentham.core import Regret, RegretMeter, Scheduler
 from bentham.core.problem.events import TrialStarted
 from bentham.core.worlds.draws import Draw
-from bentham.forecast.course import Course, Meter
-from bentham.forecast.situation import RunningTrial, Situation
+from bentham.core.worlds.virtual_time import VirtualPool
+from bentham.forecast.starting_point import Listers, RunningTrial, StartingPoint
 from bentham.forecast.stops import Stops
 
 LIMIT = "running-trials"
-# The shortest that a trial takes, so that time passes.
+# The shortest duration of a trial, in seconds, so that time passes.
 SHORTEST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """How far a world is followed: to so much mean regret, or to the end of so many trials.
+class Horizon:
+    """How far a world is followed: to a level of mean regret, or to a number of decisions.
 
-    With `beyond` it goes on until mean regret is that share of it, at most as long again.
+    With `beyond` it is followed until mean regret is that share of the level, with at most as
+    many decisions again.
     """
 
     regret: float
@@ -33,99 +34,125 @@ class Bounds:
     beyond: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What became of mean regret; `cut` if the decisions were used up."""
+
+    regret: Regret
+    cut: bool
+
+
+def meter_of(start: StartingPoint, draw: Draw) -> RegretMeter:
+    """Measures regret in a world, from the incumbents of now."""
+    bests = draw.bests()
+    best = [bests[study.id] for study in start.studies]
+    # A floor above everything that a study can find leaves no regret.
+    value = [min(study.value, top) for study, top in zip(start.studies, best, strict=True)]
+    return RegretMeter(best, value, scored=[study.scored for study in start.studies])
+
+
 class Simulation:
     """Runs once."""
 
-    def __init__(self, situation: Situation, scheduler: Scheduler, draw: Draw, devices: int):
-        """`scheduler` is a fork of the situation's, for this simulation alone."""
+    def __init__(self, start: StartingPoint, scheduler: Scheduler, draw: Draw, devices: int):
+        """`scheduler` is a copy of the start's, for this simulation alone."""
         self._scheduler, self._draw = scheduler, draw
-        self._limits = situation.limits
-        self._meter = Meter(situation, draw)
-        self._stops = Stops(situation, scheduler, self._meter)
-        self._tenants = {study.id: study.tenant for study in situation.studies}
-        self._busy: dict[str, int] = {}  # running trials by limited tenant
-        self._ends: list[tuple[float, int]] = []
-        self._running: dict[int, RunningTrial] = {}
-        for trial in situation.running:
-            needed = draw.cost(trial.dataset, trial.model) - trial.elapsed
-            self._start(trial, needed if needed > 0.0 else trial.elapsed)
-        self._idle: list[str] = []
-        self._leaving: set[str] = set()
-        self._arrange(situation, devices)
+        self._limits = start.limits
+        self._meter = meter_of(start, draw)
+        self._listers = Listers(start.studies)
+        self._tenants = {study.id: study.tenant for study in start.studies}
+        self._running: dict[str, int] = {}  # trials, by limited tenant
+        self._scores: list[tuple[int, float]] = []  # of this instant
+        self._pool = VirtualPool()
+        self._stops = Stops(start, scheduler, self._listers, self._pool)
+        self._names: list[str] = []
+        self._arrange(start, devices)
+        self._horizon = Horizon(0.0, 0)
         self._left = 0  # decisions
+        self._reached = False
 
-    def run(self, bounds: Bounds) -> Course:
+    def run(self, horizon: Horizon) -> Course:
         """What becomes of mean regret."""
-        course = Course()
-        course.note(0.0, self._meter.mean)
-        self._left = bounds.decisions
-        self._fill(0.0)
-        there = False
-        while self._ends and course.regrets[-1] > bounds.regret * (bounds.beyond or 1.0):
-            if course.regrets[-1] <= bounds.regret and not there:
-                there = True
-                self._left = min(self._left, bounds.decisions - self._left)
-            time = self._ends[0][0]
-            while self._ends and self._ends[0][0] == time:
-                self._end(self._running.pop(heapq.heappop(self._ends)[1]), time)
-            course.note(time, self._meter.mean)
-            self._stops.pass_time(time)
-            self._fill(time)
-        course.cut = self._left == 0
-        return course
+        self._horizon, self._left = horizon, horizon.decisions
+        if not self._done():
+            self._pool.run(self)
+        return Course(self._meter.finish(self._pool.now), self._left == 0)
 
-    def _arrange(self, situation: Situation, devices: int) -> None:
-        """So many devices, of those there are as many as can stay."""
-        busy = [trial.device for trial in situation.running]
-        known = set(busy)
-        idle = [device for device in situation.devices if device not in known]
-        stay = set((busy + idle)[:devices])
-        self._leaving = set(busy) - stay
-        for device in idle:
-            if device not in stay:
-                self._scheduler.remove_device(device)
-        self._idle = [device for device in idle if device in stay]
-        for number in range(len(stay), devices):
-            name = f"\0{number}"  # no device is called so
+    def next_job(self, device: int, now: float) -> tuple[RunningTrial, float] | None:
+        """Decide what an idle device runs."""
+        if not self._left:
+            return None
+        barred = {
+            tenant: LIMIT
+            for tenant, most in self._limits.items()
+            if self._running.get(tenant, 0) >= most
+        }
+        decision = self._scheduler.decide(self._names[device], barred)
+        if decision is None:
+            return None
+        self._scheduler.apply(TrialStarted(now, decision))
+        self._left -= 1
+        tenant = self._tenants[decision.study]
+        trial = RunningTrial(
+            decision.trial, self._names[device], decision.study, tenant, decision.dataset,
+            decision.model, 0.0,
+        )  # fmt: skip
+        self._started(trial)
+        self._stops.started(trial, now)
+        cost = self._draw.cost(decision.dataset, decision.model)
+        return trial, now + max(SHORTEST, cost)
+
+    def ended(self, device: int, job: RunningTrial, now: float) -> None:
+        """Tell the scheduler the score of a trial."""
+        score = self._draw.score(job.dataset, job.model)
+        self._scheduler.tell(job.number, score, time=now)
+        self._scores += [(place, score) for place, _ in self._listers.of(job.dataset, job.model)]
+        self._stops.ended(job, now)
+        if job.tenant in self._running:
+            self._running[job.tenant] -= 1
+        if device >= len(self._names):  # one that leaves
+            self._scheduler.remove_device(job.device, time=now)
+
+    def instant(self, now: float) -> bool:
+        """Whether to follow the world further."""
+        self._meter.observe(now, self._scores)
+        self._scores = []
+        if self._meter.mean <= self._horizon.regret and not self._reached:
+            self._reached = True
+            self._left = min(self._left, self._horizon.decisions - self._left)
+        return not self._done()
+
+    def _done(self) -> bool:
+        return self._meter.mean <= self._horizon.regret * (self._horizon.beyond or 1.0)
+
+    def _arrange(self, start: StartingPoint, devices: int) -> None:
+        """Take this many devices: busy ones first, then idle ones, then new ones.
+
+        Those that stay are numbered from 0; busy ones that leave come after them.
+        """
+        busy = {trial.device: trial for trial in start.running}
+        idle = [device for device in start.devices if device not in busy]
+        present = [*busy, *idle]
+        self._names = present[:devices]
+        for number in range(len(present), devices):
+            name = f"\0{number}"  # never the name of a real device
             self._scheduler.add_device(name)
-            self._idle.append(name)
+            self._names.append(name)
+        for number, name in enumerate([*self._names, *present[devices:]]):
+            stays = number < len(self._names)
+            if name in busy:
+                trial = busy[name]
+                needed = self._draw.cost(trial.dataset, trial.model) - trial.elapsed
+                end = max(SHORTEST, needed if needed > 0.0 else trial.elapsed)
+                self._started(trial)
+                self._pool.start(self, number, trial, end)
+                if not stays:
+                    self._pool.leave(number)
+            elif stays:
+                self._pool.join(number)
+            else:
+                self._scheduler.remove_device(name)
 
-    def _start(self, trial: RunningTrial, seconds: float, now: float = 0.0) -> None:
-        self._running[trial.number] = trial
-        heapq.heappush(self._ends, (now + max(SHORTEST, seconds), trial.number))
+    def _started(self, trial: RunningTrial) -> None:
         if trial.tenant in self._limits:
-            self._busy[trial.tenant] = self._busy.get(trial.tenant, 0) + 1
-
-    def _end(self, trial: RunningTrial, time: float) -> None:
-        score = self._draw.score(trial.dataset, trial.model)
-        self._scheduler.tell(trial.number, score, time=time)
-        self._meter.observe(trial.dataset, trial.model, score)
-        self._stops.ended(trial, time)
-        if trial.tenant in self._busy:
-            self._busy[trial.tenant] -= 1
-        if trial.device in self._leaving:
-            self._scheduler.remove_device(trial.device, time=time)
-        else:
-            self._idle.append(trial.device)
-
-    def _fill(self, time: float) -> None:
-        """Give idle devices something to run, until there is nothing."""
-        while self._idle and self._left:
-            barred = {
-                tenant: LIMIT
-                for tenant, most in self._limits.items()
-                if self._busy.get(tenant, 0) >= most
-            }
-            device = self._idle[0]
-            decision = self._scheduler.decide(device, barred)
-            if decision is None:
-                return
-            self._scheduler.apply(TrialStarted(time, decision))
-            del self._idle[0]
-            self._left -= 1
-            study, tenant = decision.study, self._tenants[decision.study]
-            trial = RunningTrial(
-                decision.trial, device, study, tenant, decision.dataset, decision.model, 0.0
-            )
-            self._start(trial, self._draw.cost(decision.dataset, decision.model), time)
-            self._stops.started(trial, time)
+            self._running[trial.tenant] = self._running.get(trial.tenant, 0) + 1

@@ -1,75 +1,93 @@
 """Stop rules in a simulation: a study that meets one is served no more."""
 
-import math
-from collections import Counter
+from functools import partial
 
 from bentham.core import Scheduler
-from bentham.forecast.course import Meter
-from bentham.forecast.situation import OpenStudy, RunningTrial, Situation
+from bentham.core.problem.stop_rules import DEADLINE, StudyProgress, stop_reason, wants_no_more
+from bentham.core.worlds.virtual_time import VirtualPool
+from bentham.forecast.starting_point import Listers, OpenStudy, RunningTrial, StartingPoint
 
-# Of what a study says that it wants in all.
-TRIALS, COST, DEADLINE, GAIN = "trials", "cost", "deadline", "expected_gain"
+
+class _Counts:
+    """What stop rules look at, of one study."""
+
+    def __init__(self, study: OpenStudy, running: dict[tuple[str, str], int]):
+        self.study = study
+        self.ended, self.seconds = study.ended, study.device_seconds
+        self.own = study.running  # trials that run on its behalf
+        # The models that are tried by its own trials, or by those of others over the same data.
+        self.running = sum(
+            count
+            for (dataset, model), count in running.items()
+            if dataset == study.dataset and model in study.models
+        )
+        self.untried = study.untried
+        self.scored = study.scored
 
 
 class Stops:
-    """Which studies are to end, and when."""
+    """Which studies end, and when. Studies without a stop rule cost nothing."""
 
-    def __init__(self, situation: Situation, scheduler: Scheduler, meter: Meter):
-        self._scheduler, self._meter = scheduler, meter
-        ruled = [
-            study
-            for study in situation.studies
+    def __init__(
+        self, start: StartingPoint, scheduler: Scheduler, listers: Listers, pool: VirtualPool
+    ):
+        self._scheduler, self._listers, self._now = scheduler, listers, start.now
+        self._begun = {trial.number: -trial.elapsed for trial in start.running}
+        running: dict[tuple[str, str], int] = {}
+        for trial in start.running:
+            arm = trial.dataset, trial.model
+            running[arm] = running.get(arm, 0) + 1
+        self._counts = {
+            study.id: _Counts(study, running)
+            for study in start.studies
             if any(value is not None for value in study.stop.values())
-        ]
-        self._studies = {study.id: study for study in ruled}
-        self._trials = {study.id: study.trials for study in ruled}
-        self._seconds = {study.id: study.device_seconds for study in ruled}
-        self._begun = {trial.number: -trial.elapsed for trial in situation.running}
-        self._busy = Counter(trial.dataset for trial in situation.running)
-        self._deadlines = sorted(
-            (float(deadline) - situation.now, study.id)
-            for study in ruled
-            if (deadline := study.stop.get(DEADLINE)) is not None
-        )
+        }
+        for counts in self._counts.values():
+            deadline = counts.study.stop.get(DEADLINE)
+            if deadline is not None:
+                at = max(0.0, float(deadline) - start.now)
+                pool.at(at, partial(self._end, counts.study.id))
 
     def started(self, trial: RunningTrial, time: float) -> None:
-        """A trial runs: a study may have as many as it wants."""
-        if not self._studies:
+        """A trial started."""
+        if not self._counts:
             return
         self._begun[trial.number] = time
-        self._busy[trial.dataset] += 1
-        study = self._studies.get(trial.study)
-        if study is not None:
-            self._trials[study.id] += 1
-            if self._trials[study.id] >= (study.stop.get(TRIALS) or math.inf):
-                self._end(study.id)
+        for _, study in self._listers.of(trial.dataset, trial.model):
+            if (counts := self._counts.get(study.id)) is not None:
+                counts.running += 1
+                counts.untried -= 1
+        if (own := self._counts.get(trial.study)) is not None:
+            own.own += 1
+            if wants_no_more(own.study.stop, own.own + own.ended):
+                self._end(trial.study)
 
     def ended(self, trial: RunningTrial, time: float) -> None:
-        """A trial ended: a study may have used what it wanted, or expect no more."""
-        if not self._studies:
+        """A trial ended with a score."""
+        if not self._counts:
             return
-        self._busy[trial.dataset] -= 1
-        study = self._studies.get(trial.study)
-        if study is not None:
-            self._seconds[study.id] += time - self._begun.pop(trial.number)
-            if self._seconds[study.id] >= (study.stop.get(COST) or math.inf):
-                self._end(study.id)
-        for _, listing in self._meter.listing(trial.dataset, trial.model):
-            if listing.id in self._studies:
-                self._look(listing)
+        begun = self._begun.pop(trial.number)
+        if (own := self._counts.get(trial.study)) is not None:
+            own.own -= 1
+            own.ended += 1
+            own.seconds += time - begun
+        for _, study in self._listers.of(trial.dataset, trial.model):
+            if (counts := self._counts.get(study.id)) is not None:
+                counts.running -= 1
+                counts.scored = True
+                if stop_reason(study.stop, self._progress(counts), self._now + time) is not None:
+                    self._end(study.id)
 
-    def pass_time(self, time: float) -> None:
-        """Deadlines go by."""
-        while self._deadlines and self._deadlines[0][0] <= time:
-            self._end(self._deadlines.pop(0)[1])
-
-    def _look(self, study: OpenStudy) -> None:
-        level = study.stop.get(GAIN)
-        if level is None or self._busy[study.dataset]:  # what runs may still raise the best
-            return
-        if self._scheduler.prospect(study.id) < level:
-            self._end(study.id)
+    def _progress(self, counts: _Counts) -> StudyProgress:
+        return StudyProgress(
+            ended=counts.ended,
+            device_seconds=counts.seconds,
+            scored=counts.scored,
+            untried=counts.untried > 0,
+            running=lambda: counts.running > 0,
+            prospect=partial(self._scheduler.prospect, counts.study.id),
+        )
 
     def _end(self, study: str) -> None:
-        if self._studies.pop(study, None) is not None:
+        if self._counts.pop(study, None) is not None:
             self._scheduler.remove_study(study)

@@ -1,11 +1,10 @@
 """A discrete-event simulator: virtual time, the scheduler of the core, true scores and costs.
 
-What happens at one instant happens in this order: trials that end are observed in the order they
-started (and devices under repair return), then idle devices are filled, lowest first. The queue is
-keyed by (time, sequence), so nothing depends on chance but what the seed decides.
+At one instant, trials that end are observed in the order in which they started (and devices under
+repair return), then idle devices get the next trials, lowest first: see `core.worlds.virtual_time`.
+All randomness comes from the seed.
 """
 
-import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ import numpy as np
 
 from bentham.core import (
     Arm,
-    Decision,
     Event,
     LearnedPrior,
     PastCosts,
@@ -27,6 +25,7 @@ from bentham.core import (
     Study,
 )
 from bentham.core.problem.study import LARGEST
+from bentham.core.worlds.virtual_time import VirtualPool
 from bentham.errors import InvalidInput
 from bentham.sim.oracle import Oracle
 
@@ -85,11 +84,9 @@ class Run:
     events: tuple[Event, ...]
 
 
-class _Ending(NamedTuple):
-    time: float
-    sequence: int
-    device: int
-    trial: int | None  # None: the device returns from repair
+class _SimulatedJob(NamedTuple):
+    trial: int
+    arm: Arm
     outcome: str
 
 
@@ -171,13 +168,12 @@ class _Simulation:
                 columns=study.columns,
                 descriptions=study.descriptions,
             )
+        self._pool = VirtualPool()
         for device in range(devices):
             self._scheduler.add_device(device)
-        self._idle = list(range(devices))
-        self._queue: list[_Ending] = []
-        self._sequence = 0
-        self._decisions: list[Decision] = []
+            self._pool.join(device)
         self._trials: list[SimulatedTrial] = []
+        self._scores: list[tuple[int, float]] = []  # that this instant brought
         self._listers: dict[Arm, list[int]] = {}
         for place, study in enumerate(studies):
             for model in study.costs:
@@ -189,41 +185,49 @@ class _Simulation:
         )
 
     def run(self) -> Run:
-        now = 0.0
-        self._fill(now)
-        # Once all is tried, devices still under repair are nobody's concern.
-        while not self._scheduler.finished and self._queue and self._queue[0].time <= self._until:
-            now = self._queue[0].time
-            known: list[tuple[int, float]] = []
-            while self._queue and self._queue[0].time == now:
-                known += self._end(heapq.heappop(self._queue))
-            self._meter.observe(now, known)
-            if self._until_found and self._meter.found:
-                return self._finished(now)
-            self._fill(now)
-        return self._finished(now if self._scheduler.finished else self._until)
-
-    def _finished(self, end: float) -> Run:
+        self._pool.run(self, self._until)
+        over = self._scheduler.finished or (self._until_found and self._meter.found)
+        end = self._pool.now if over else self._until
         horizon = self._until if math.isfinite(self._until) else None
         return Run(tuple(self._trials), self._meter.finish(end, horizon), tuple(self._events))
 
-    def _fill(self, now: float) -> None:
-        while self._idle and now < self._until:
-            decision = self._scheduler.ask(self._idle[0], time=now)
-            if decision is None:
-                return
-            self._start(self._idle.pop(0), decision, now)
-
-    def _start(self, device: int, decision: Decision, now: float) -> None:
-        duration = self._costs[Arm(decision.dataset, decision.model)]
+    def next_job(self, device: int, now: float) -> tuple[_SimulatedJob, float] | None:
+        decision = self._scheduler.ask(device, time=now)
+        if decision is None:
+            return None
+        arm = Arm(decision.dataset, decision.model)
         outcome, share = self._fate(decision.trial)
-        self._decisions.append(decision)
         self._trials.append(
             SimulatedTrial(decision.study, decision.model, device, now, None, None, "running")
         )
-        self._push(now + duration * share, device, decision.trial, outcome)
         if self._progress is not None:
             self._progress(len(self._trials))
+        return _SimulatedJob(decision.trial, arm, outcome), now + self._costs[arm] * share
+
+    def ended(self, device: int, job: _SimulatedJob, now: float) -> None:
+        score = self._truth[job.arm] if job.outcome == "complete" else None
+        self._trials[job.trial] = replace(
+            self._trials[job.trial], end=now, score=score, outcome=job.outcome
+        )
+        if job.outcome == "lost":
+            self._scheduler.remove_device(device, time=now)
+            self._pool.leave(device)
+            self._pool.at(now + self._disturbances.repair, lambda: self._repaired(device))
+        elif score is None:
+            self._scheduler.fail(job.trial, "simulated failure", time=now)
+        else:
+            self._scheduler.tell(job.trial, score, time=now)
+            self._scores += [(place, score) for place in self._listers[job.arm]]
+
+    def instant(self, now: float) -> bool:
+        self._meter.observe(now, self._scores)
+        self._scores = []
+        # Once all is tried, devices still under repair do not matter.
+        return not (self._scheduler.finished or (self._until_found and self._meter.found))
+
+    def _repaired(self, device: int) -> None:
+        self._scheduler.add_device(device, time=self._pool.now)
+        self._pool.join(device)
 
     def _fate(self, trial: int) -> tuple[str, float]:
         """How the trial ends, and after which share of its time; by the seed and its number."""
@@ -234,37 +238,6 @@ class _Simulation:
         if chance < failure:
             return "failed", float(share)
         return ("lost", float(share)) if chance < failure + loss else ("complete", 1.0)
-
-    def _push(self, time: float, device: int, trial: int | None, outcome: str) -> None:
-        heapq.heappush(self._queue, _Ending(time, self._sequence, device, trial, outcome))
-        self._sequence += 1
-
-    def _end(self, ending: _Ending) -> list[tuple[int, float]]:
-        """End a trial, or a repair; returns the scores it brought, by the studies' places."""
-        now, device, number = ending.time, ending.device, ending.trial
-        if number is None:
-            self._scheduler.add_device(device, time=now)
-            self._set_idle(device)
-            return []
-        arm = Arm(self._decisions[number].dataset, self._decisions[number].model)
-        score = self._truth[arm] if ending.outcome == "complete" else None
-        started = self._trials[number]
-        self._trials[number] = SimulatedTrial(
-            started.study, started.model, device, started.start, now, score, ending.outcome
-        )
-        if ending.outcome == "lost":
-            self._scheduler.remove_device(device, time=now)
-            self._push(now + self._disturbances.repair, device, None, "repaired")
-            return []
-        self._set_idle(device)
-        if score is None:
-            self._scheduler.fail(number, "simulated failure", time=now)
-            return []
-        self._scheduler.tell(number, score, time=now)
-        return [(place, score) for place in self._listers[arm]]
-
-    def _set_idle(self, device: int) -> None:
-        self._idle = sorted([*self._idle, device])
 
 
 def true_costs(studies: Sequence[Study]) -> dict[Arm, float]:

@@ -60,6 +60,12 @@ class Posterior:
             return 1.0
         return math.sqrt((freedom + self.distance) / (freedom + self.count))
 
+    @property
+    def rows(self) -> Matrix:
+        """W, (n, arms)."""
+        rows: Matrix = self._rows[: self.count]
+        return rows
+
     def observe(self, column: int, score: float) -> None:
         """Condition on one arm's score."""
         variance = self.variance[column]

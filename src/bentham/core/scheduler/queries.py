@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bentham.core.gaussian.shortfall import Shortfall, mean_correlation, shortfall
 from bentham.core.gaussian.validation import Vector
 from bentham.core.policies.base import Policy
 from bentham.core.policies.batch import TOGETHER, look_together
@@ -74,15 +75,16 @@ def prospect(state: State, name: str) -> float:
     return float(gains.max(initial=0.0)) / study.weight
 
 
-def outlook(state: State, name: str) -> tuple[Vector, Vector]:
-    """Median and spread of the models of a study that have no score yet and did not fail."""
+def expected_shortfall(state: State, name: str) -> Shortfall:
+    """What a study would gain if all its models were tried: see `gaussian.shortfall`."""
     study = state.study(name)
     block, columns = study.block, study.columns
-    means, sigmas = block.belief.outlook.interval()
-    block.rest()
     status = block.arms.status[columns]
     open_columns = columns[(status == Status.UNTRIED) | (status == Status.RUNNING)]
-    return means[open_columns], sigmas[open_columns]
+    correlation = mean_correlation(block.prior, block.belief.posterior, open_columns)
+    found = shortfall(block.belief.outlook, open_columns, correlation, study.incumbent)
+    block.rest()
+    return found
 
 
 def survey(state: State, names: Sequence[str]) -> list[Beliefs]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from bentham.core.costs.learned import PastCosts
 from bentham.core.gaussian.prior import Prior
-from bentham.core.gaussian.validation import Vector
+from bentham.core.gaussian.shortfall import Shortfall
 from bentham.core.learning.fit_task import Begin
 from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import Option, PolicyMaker, make_policy
@@ -254,9 +254,9 @@ class Scheduler:
         """What is believed of the models of several studies, as columns."""
         return looks.survey(self._state, studies)
 
-    def outlook(self, study: str) -> tuple[Vector, Vector]:
-        """Median and spread of the models of a study that have no score yet and did not fail."""
-        return looks.outlook(self._state, study)
+    def shortfall(self, study: str) -> Shortfall:
+        """How far a study's best model is believed to be above its best score so far."""
+        return looks.expected_shortfall(self._state, study)
 
     def changes(self, study: str) -> int:
         """A number that grows whenever something else is believed of the study's scores."""

@@ -1,17 +1,38 @@
-"""Regret: a study's gap to its best model, over time and summed over studies (Eq. 2).
+"""Regret and happiness: the definitions that every part of Bentham uses (Eq. 2).
 
 symbol    meaning
 r_i(t)    z(x_i*) - z(x_i*(t)); before the first observation, z(x_i*) - floor
 Regret_T  sum over i of w_i times the integral of r_i from 0 to T
-r(t)      the instantaneous regret: the mean of r_i(t) over studies, weighted by w_i
+r(t)      mean regret: the mean of r_i(t) over studies, weighted by w_i
+h(t)      happiness: 1 - r(t) / r(0), the share of the initial regret that is gone
+
+`RegretMeter` follows a run observation by observation. `PastRegret` computes the same mean for a
+grid of past times at once, for studies that come and go.
 """
 
+import bisect
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from bentham.core.gaussian.validation import Integers, Vector
 
 # A level counts as reached within this much: scores with two decimals do not sum exactly.
 LEVEL_TOLERANCE = 1e-12
+Improvements = Sequence[tuple[float, float]]  # (time, score) of each new best, times ascending
+
+
+def happiness(regret: float, first: float) -> float:
+    """The share of the initial regret that is gone: 0 at the start, 1 with the best models.
+
+    `regret` and `first` are mean regrets, or the gaps of one study. Without anything to gain,
+    happiness is 1.
+    """
+    return 1.0 - regret / first if first > 0.0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +50,77 @@ class Regret:
                 return time
         return None
 
+    def time_to_happiness(self, level: float) -> float | None:
+        """When happiness first reached the level; None if it never did."""
+        return self.time_to((1.0 - level) * self.curve[0][1])
+
+    def at(self, time: float) -> float:
+        """The mean regret at a time; after the end of the run, the last one."""
+        place = bisect.bisect_right(self.curve, time, key=operator.itemgetter(0))
+        return self.curve[max(0, place - 1)][1]
+
+
+class ExactSum:
+    """A sum that terms can be added to and taken from again, without rounding errors.
+
+    Holds non-overlapping partial sums (Shewchuk 1997), as `math.fsum` does inside one call.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[float] = []
+
+    def add(self, term: float) -> None:
+        """Add a term; add its negative to take it out."""
+        parts, kept = self._parts, 0
+        for part in parts:
+            large, small = (term, part) if abs(term) >= abs(part) else (part, term)
+            term = large + small
+            rest = small - (term - large)
+            if rest:
+                parts[kept] = rest
+                kept += 1
+        parts[kept:] = [term]
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once: what `math.fsum` of all terms gives."""
+        return math.fsum(self._parts)
+
 
 class RegretMeter:
-    """Adds up regret while observations come in, in the order of their times."""
+    """Measures regret while observations arrive, in the order of their times.
+
+    An observation costs the same whatever the number of studies.
+
+    Args:
+        best: z(x_i*) of every study.
+        floors: the score of every study at time 0.
+        weights: w_i of every study; 1 by default.
+        scored: whether the floor of a study is an observed score; by default none is. The first
+            observed score replaces the floor even if it is lower.
+    """
 
     def __init__(
         self,
         best: Sequence[float],
         floors: Sequence[float],
         weights: Sequence[float] | None = None,
+        scored: Sequence[bool] | None = None,
     ):
+        count = len(best)
         self._best = list(best)
-        self._weights = list(weights) if weights is not None else [1.0] * len(self._best)
+        self._weights = list(weights) if weights is not None else [1.0] * count
+        self._weight = math.fsum(self._weights)
         self._gap = [top - floor for top, floor in zip(self._best, floors, strict=True)]
-        self._since = [0.0] * len(self._best)
-        self._area = [0.0] * len(self._best)
-        self._observed = [False] * len(self._best)
+        self._since = [0.0] * count
+        self._area = [0.0] * count
+        self._observed = list(scored) if scored is not None else [False] * count
+        self._missing = sum(
+            not (seen and gap <= 0.0) for seen, gap in zip(self._observed, self._gap, strict=True)
+        )
+        self._total = ExactSum()
+        for weight, gap in zip(self._weights, self._gap, strict=True):
+            self._total.add(weight * gap)
         self._curve: list[tuple[float, float]] = []
         self._note(0.0)
 
@@ -52,19 +128,27 @@ class RegretMeter:
         """Scores that became known at one instant, as (study's place, score)."""
         changed = False
         for study, score in scores:
-            gap = self._best[study] - score
+            gap, before = self._best[study] - score, self._gap[study]
             # The first score stands for the study even if it is below the floor.
-            if not self._observed[study] or gap < self._gap[study]:
-                self._area[study] += self._gap[study] * (time - self._since[study])
+            if not self._observed[study] or gap < before:
+                self._area[study] += before * (time - self._since[study])
+                self._missing -= gap <= 0.0 and not (self._observed[study] and before <= 0.0)
                 self._gap[study], self._since[study] = gap, time
+                self._total.add(self._weights[study] * gap)
+                self._total.add(-self._weights[study] * before)
                 self._observed[study] = changed = True
         if changed:
             self._note(time)
 
     @property
+    def mean(self) -> float:
+        """The mean regret now; 0 without studies."""
+        return self._curve[-1][1]
+
+    @property
     def found(self) -> bool:
         """Whether every study has its best model."""
-        return all(self._observed) and max(self._gap) <= 0.0
+        return self._missing == 0
 
     def finish(self, end_time: float, until: float | None = None) -> Regret:
         """The regret from 0 to the end of the run, or on to a later time."""
@@ -78,9 +162,67 @@ class RegretMeter:
         return Regret(math.fsum(areas), end_time, tuple(self._curve))
 
     def _note(self, time: float) -> None:
-        # fsum is exact: the curve does not drift however long the run.
-        gaps = (weight * gap for weight, gap in zip(self._weights, self._gap, strict=True))
-        mean = math.fsum(gaps) / math.fsum(self._weights)
+        # The sum is exact: the curve does not drift however long the run.
+        mean = self._total.value / self._weight if self._weights else 0.0
         if self._curve and self._curve[-1][0] == time:
             self._curve.pop()
         self._curve.append((time, mean))
+
+
+class PastRegret:
+    """Mean regret at each time of a grid, over the studies that were open then, unweighted.
+
+    Args:
+        grid: (times,) ascending.
+        created, closed: (studies,) when each study came and went; infinite if it is still open.
+        start: (studies,) the score of each study before its first improvement.
+    """
+
+    def __init__(self, grid: Vector, created: Vector, closed: Vector, start: Vector):
+        self._grid, self._created, self._closed, self._start = grid, created, closed, start
+        self._count = np.maximum(open_at(grid, created, closed), 1)
+
+    def mean(self, bests: Vector, improvements: Sequence[Improvements]) -> Vector:
+        """The mean over studies of best less incumbent. What comes after closing is left out."""
+        lengths = np.array([len(own) for own in improvements], dtype=np.int64)
+        flat = np.fromiter(chain.from_iterable(chain.from_iterable(improvements)), np.float64)
+        times, scores = flat[0::2], flat[1::2]
+        owner = np.repeat(np.arange(len(improvements)), lengths)
+        before = np.empty_like(scores)
+        before[1:] = scores[:-1]
+        begun = lengths > 0
+        before[(np.cumsum(lengths) - lengths)[begun]] = self._start[begun]
+        gains = np.where(times <= self._closed[owner], scores - before, 0.0)
+        gained = np.bincount(owner, gains, minlength=len(improvements))
+        total = (
+            self._added(self._created, bests - self._start)
+            - self._added(times, gains)
+            - self._added(self._closed, bests - self._start - gained)
+        )
+        return np.maximum(total, 0.0) / self._count
+
+    def deviation(self, deviations: Vector, groups: Integers) -> Vector:
+        """The standard deviation of the mean: errors within a group add up, groups vary alone.
+
+        Closed studies must have a deviation of 0, so every other study counts from its creation.
+        """
+        order = np.lexsort((self._created, groups))
+        group, own = groups[order], deviations[order]
+        total = np.cumsum(own)
+        first = np.searchsorted(group, group)  # where each one's group begins
+        within = total - (total - own)[first]
+        squares = within**2 - (within - own) ** 2
+        variance = self._added(self._created[order], squares)
+        return np.sqrt(np.maximum(variance, 0.0)) / self._count
+
+    def _added(self, times: Vector, amounts: Vector) -> Vector:
+        """The sum, at each time of the grid, of the amounts that came until then."""
+        places = np.searchsorted(self._grid, times)
+        size = len(self._grid)
+        return np.cumsum(np.bincount(places, amounts, minlength=size + 1)[:size])
+
+
+def open_at(grid: Vector, created: Vector, closed: Vector) -> Integers:
+    """How many studies are open at each time of a grid."""
+    came, left = np.sort(created), np.sort(closed)
+    return np.searchsorted(came, grid, "right") - np.searchsorted(left, grid, "right")

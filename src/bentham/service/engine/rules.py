@@ -1,7 +1,9 @@
 """What the service does of itself: studies close by their rules, leases run out, devices vanish."""
 
 from collections.abc import Iterator
+from functools import partial
 
+from bentham.core.problem.stop_rules import StudyProgress, stop_reason
 from bentham.service.engine.leases import Leases
 from bentham.service.fold import events as happened
 from bentham.service.fold.entities import Device, Study
@@ -30,23 +32,15 @@ def _met(pool: Pool, study: Study, now: float) -> str | None:
     """Why a study is over, None if it is not."""
     if study.state == "closed":
         return None
-    stop, counts = study.stop, study.counts
-    trials, cost, deadline = stop.get("trials"), stop.get("cost"), stop.get("deadline")
-    if trials is not None and counts["complete"] + counts["failed"] >= trials:
-        return f"stop rule: {trials:g} trials"
-    if cost is not None and study.device_seconds >= cost:
-        return f"stop rule: {cost:g} s of device time"
-    if deadline is not None and now >= deadline:
-        return "stop rule: the deadline"
-    if all(state in ("observed", "failed") for state in study.states()):
-        return "every model was tried" if study.best is not None else "every model failed"
-    level = stop.get("expected_gain")
-    waiting = "running" in study.states()  # what runs may still raise the best, or return
-    if level is not None and study.served and study.best is not None and not waiting:
-        prospect = pool.scheduler.prospect(study.id)
-        if prospect < level:
-            return f"stop rule: expected gain {prospect:.3g} below {level:g}"
-    return None
+    progress = StudyProgress(
+        ended=study.counts["complete"] + study.counts["failed"],
+        device_seconds=study.device_seconds,
+        scored=study.best is not None,
+        untried=study.untried > 0,
+        running=lambda: "running" in study.states(),
+        prospect=partial(pool.scheduler.prospect, study.id) if study.served else None,
+    )
+    return stop_reason(study.stop, progress, now)
 
 
 def overdue(pool: Pool, leases: Leases, now: float, instant: float) -> Iterator[Events]:

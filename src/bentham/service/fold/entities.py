@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from bentham.core.problem.stop_rules import wants_no_more
 from bentham.core.problem.study import ModelDescription
 
 DAY = 86_400.0
@@ -204,9 +205,8 @@ class Study:
     @property
     def full(self) -> bool:
         """Whether as many trials run or ended as it wants in all."""
-        most = self.stop.get("trials")
-        used = self.counts["running"] + self.counts["complete"] + self.counts["failed"]
-        return most is not None and used >= most
+        started = self.counts["running"] + self.counts["complete"] + self.counts["failed"]
+        return wants_no_more(self.stop, started)
 
 
 @dataclass(slots=True)

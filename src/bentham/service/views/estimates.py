@@ -1,12 +1,6 @@
-"""How far studies are believed to be from their best model.
+"""How far studies are believed to be from their best model: `Scheduler.shortfall`, cached.
 
-The shortfall of a study is what the best of its models without a score, M, would add to its
-incumbent: (M - incumbent)+. Its moments are integrals of P(M > t) from the incumbent up,
-
-    E[shortfall] = integral of P(M > t),    E[shortfall^2] = integral of 2 (t - incumbent) P(M > t)
-
-taken as if models were independent (which makes the first an upper estimate where they are
-positively correlated) and Gaussian with the posterior's median and spread, by the trapezoidal rule.
+Computing all of them with every request would hold up everybody's requests.
 """
 
 import heapq
@@ -15,30 +9,15 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-import numpy as np
-from scipy.special import ndtr
-
-from bentham.core.gaussian.validation import Vector
+from bentham.core.gaussian.shortfall import Shortfall
 from bentham.service.fold.entities import Study
 from bentham.service.fold.pool import Pool
 
-POINTS, REACH = 48, 5.0
-# Levels stand at cubes of even steps: close together where models of little spread matter, however
-# far the others reach. The first step is nothing, and at the top there is nothing left.
-_EVEN = np.linspace(0.0, 1.0, POINTS)
-_GAINS, _STEPS = _EVEN**3, 3.0 * _EVEN**2 / (POINTS - 1)
-# So many are made anew with one look at most, and with all the looks of a second: one takes about
-# a tenth of a millisecond.
-BURST, PER_SECOND = 40, 40
+# At most this many are computed for one request, and this many per second for all requests: one
+# takes about half a millisecond, and other requests wait meanwhile.
+BURST, PER_SECOND = 20, 40
 # The quantile of a normal distribution that an 80 % band reaches to.
 BAND = 1.2815515594457831
-
-
-class Estimate(NamedTuple):
-    """A study's expected shortfall, and its variance."""
-
-    gap: float
-    variance: float
 
 
 class _Kept(NamedTuple):
@@ -71,7 +50,7 @@ class Estimates:
         """What each study may still gain, as far as is believed."""
         return {name: known.gap for name, known in self.estimate(pool, studies).items()}
 
-    def estimate(self, pool: Pool, studies: Iterable[Study]) -> dict[str, Estimate]:
+    def estimate(self, pool: Pool, studies: Iterable[Study]) -> dict[str, Shortfall]:
         """What is believed of each study's shortfall; closed ones have all that they will have.
 
         A microsecond each, and up to BURST new ones.
@@ -79,11 +58,11 @@ class Estimates:
         if pool is not self._pool:  # what another log led to
             self._pool = pool
             self._kept.clear()
-        found: dict[str, Estimate] = {}
+        found: dict[str, Shortfall] = {}
         due: list[tuple[int, Study]] = []
         for study in studies:
             if study.state == "closed":
-                found[study.id] = Estimate(0.0, 0.0)
+                found[study.id] = Shortfall(0.0, 0.0)
                 continue
             kept = self._kept.get(study.id)
             if kept is not None:
@@ -104,9 +83,9 @@ class Estimates:
         self._since = now
         return int(self._left)
 
-    def _make(self, pool: Pool, study: Study) -> Estimate:
+    def _make(self, pool: Pool, study: Study) -> Shortfall:
         changes, incumbent = pool.scheduler.changes(study.id), study.incumbent
-        made = shortfall(*pool.scheduler.outlook(study.id), incumbent)
+        made = pool.scheduler.shortfall(study.id)
         self._kept[study.id] = _Kept(self.made, changes, *made, incumbent)
         self.made += 1
         if len(self._kept) > self._tidy_at:
@@ -121,32 +100,11 @@ def _number(due: tuple[int, Study]) -> int:
     return due[0]
 
 
-def _since(kept: _Kept, study: Study) -> Estimate:
+def _since(kept: _Kept, study: Study) -> Shortfall:
     incumbent = study.incumbent
     if incumbent == kept.incumbent:
-        return Estimate(kept.gap, kept.variance)
-    return Estimate(max(0.0, kept.gap + kept.incumbent - incumbent), kept.variance)
-
-
-def shortfall(mean: Vector, sigma: Vector, incumbent: float) -> Estimate:
-    """The moments of (M - incumbent)+, where M is the highest of these Gaussians."""
-    possible = np.isfinite(mean) & np.isfinite(sigma)  # what is beyond all numbers promises none
-    mean, sigma = mean[possible], sigma[possible]
-    if not len(mean):
-        return Estimate(0.0, 0.0)
-    # Below `base`, M is; above `top` it is not: what is certain needs no integral.
-    base = max(incumbent, float((mean - REACH * sigma).max()))
-    highest = mean + REACH * sigma
-    top = float(highest.max())
-    if top <= base:
-        return Estimate(base - incumbent, 0.0)
-    counts = highest > base
-    mean, sigma = mean[counts], sigma[counts]
-    gains, steps = (top - base) * _GAINS, (top - base) * _STEPS
-    above = 1.0 - ndtr((base + gains[:, np.newaxis] - mean) / sigma).prod(axis=1)
-    first = float(steps @ above)
-    second = 2.0 * float((steps * gains) @ above)
-    return Estimate(base - incumbent + first, max(0.0, second - first * first))
+        return Shortfall(kept.gap, kept.variance)
+    return Shortfall(max(0.0, kept.gap + kept.incumbent - incumbent), kept.variance)
 
 
 def mean_band(gaps: list[float], deviations: dict[int, float]) -> tuple[float, float, float]:

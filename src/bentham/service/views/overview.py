@@ -3,26 +3,28 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
+from bentham.core.gaussian.shortfall import Shortfall
+from bentham.core.theory.regret import happiness
 from bentham.service.engine.scope import Scope
 from bentham.service.fold.entities import Study, Tenant
 from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View, limits_view
-from bentham.service.views.estimates import Estimate, Estimates, mean_band
+from bentham.service.views.estimates import Estimates, mean_band
 
 
-class _Sum:
+class RegretSum:
     """The estimates of some studies, added up; those that have none yet do not count."""
 
     def __init__(self) -> None:
         self._gaps: list[float] = []
-        self._happiness = 0.0
+        self._gained: list[float] = []
         self._deviations: defaultdict[int, float] = defaultdict(float)  # by dataset
 
-    def add(self, study: Study, estimate: Estimate | None) -> None:
+    def add(self, study: Study, estimate: Shortfall | None) -> None:
         """Count a study."""
         if estimate is not None:
             self._gaps.append(estimate.gap)
-            self._happiness += happiness(study, estimate.gap)
+            self._gained.append(study.incumbent - study.start)
             self._deviations[id(study.shared)] += estimate.variance**0.5
 
     def regret(self) -> View:
@@ -35,16 +37,9 @@ class _Sum:
         return sum(self._gaps) / len(self._gaps) if self._gaps else 0.0
 
     def happiness(self) -> float:
-        """The mean happiness; of nobody it is whole."""
-        return self._happiness / len(self._gaps) if self._gaps else 1.0
-
-
-def happiness(study: Study, gap: float) -> float:
-    """How much of what a study can have it has: 0 before its first score, 1 with its best."""
-    if study.best is None:
-        return 0.0
-    gained = study.incumbent - study.start
-    return gained / (gained + gap) if gained + gap > 0.0 else 1.0
+        """The share of the initial regret that is gone; 1 without studies."""
+        gap = sum(self._gaps)
+        return happiness(gap, gap + sum(self._gained))
 
 
 def overview_view(
@@ -57,9 +52,9 @@ def overview_view(
     own = scope.tenant_name
     everyone = sum(_used(tenant, now) for tenant in scope.tenants())
     known = estimates.estimate(pool, _open(scope.current()))
-    everything, parts, open_studies, untried = _Sum(), [], 0, 0
+    everything, parts, open_studies, untried = RegretSum(), [], 0, 0
     for tenant in scope.tenants():
-        part, count = _Sum(), 0
+        part, count = RegretSum(), 0
         for study in _open(tenant.current.values()):
             count += 1
             untried += study.untried

@@ -7,14 +7,15 @@ are there from their first trial to their last, or until now if they still are; 
 real devices take to ask are not counted, which favours round robin a little.
 """
 
-import heapq
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
+from bentham.core.worlds.virtual_time import VirtualPool
 from bentham.service.fold.entities import Study, Trial
 
 # The latest so many trials are served again; before them, all is as it was.
@@ -58,45 +59,65 @@ def served_in_turn(
     there: Mapping[str, float],
     rest: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    """When each run would have ended, infinity where it would not have begun.
+    """When each run would have ended, infinite where it would not have started.
 
-    `runs` stand in the order of their starts, `created` says when each study came, and `there`
-    until when the devices are that have not left. Takes n log n steps; `rest` is called between.
+    `runs` are ordered by their starts, `created` is when each study was created, and `there` until
+    when devices are present that have not left. Takes n log n steps; `rest` is called in between.
     """
-    queues: list[deque[int]] = [deque() for _ in created]
+    turns = _Turns(runs, created, rest)
+    pool = VirtualPool()
     first: dict[str, float] = {}
     last: dict[str, float] = {}
-    for place, run in enumerate(runs):
-        queues[run.study].append(place)
+    for run in runs:
         first.setdefault(run.device, run.started)
         last[run.device] = max(run.ended, last.get(run.device, -inf))
-    devices = list(first)
-    free = [(first[device], number) for number, device in enumerate(devices)]
-    heapq.heapify(free)
-    coming = deque(sorted((time, study) for study, time in enumerate(created) if queues[study]))
-    ready: list[int] = []
-    ends = [inf] * len(runs)
-    cursor = -1
-    steps = 0
-    while free and (ready or coming):
-        time, number = heapq.heappop(free)
-        while coming and coming[0][0] <= time:
-            insort(ready, coming.popleft()[1])
-        if time >= there.get(devices[number], last[devices[number]]):
-            continue  # it has left
-        if not ready:
-            heapq.heappush(free, (coming[0][0], number))
-            continue
-        cursor = ready[bisect_right(ready, cursor) % len(ready)]
-        place = queues[cursor].popleft()
-        if not queues[cursor]:
-            ready.remove(cursor)
-        ends[place] = time + (runs[place].ended - runs[place].started)
-        heapq.heappush(free, (ends[place], number))
-        steps += 1
-        if steps % STRETCH == 0:
-            rest()
-    return ends
+    for number, device in enumerate(first):
+        pool.at(first[device], partial(pool.join, number))
+        pool.at(there.get(device, last[device]), partial(pool.leave, number))
+    for study, time in enumerate(created):
+        pool.at(time, partial(turns.arrive, study))
+    pool.run(turns)
+    return turns.ends
+
+
+class _Turns:
+    """Runs of studies, served in turn."""
+
+    def __init__(self, runs: Sequence[Run], created: Sequence[float], rest: Callable[[], None]):
+        self._runs, self._rest = runs, rest
+        self._queues: list[deque[int]] = [deque() for _ in created]
+        for place, run in enumerate(runs):
+            self._queues[run.study].append(place)
+        self._ready: list[int] = []  # studies with something to run, ascending
+        self._cursor = -1
+        self._steps = 0
+        self.ends = [inf] * len(runs)
+
+    def arrive(self, study: int) -> None:
+        """A study exists from now on."""
+        if self._queues[study]:
+            insort(self._ready, study)
+
+    def next_job(self, device: int, now: float) -> tuple[int, float] | None:  # noqa: ARG002
+        """The next run of the next study in turn."""
+        if not self._ready:
+            return None
+        self._cursor = self._ready[bisect_right(self._ready, self._cursor) % len(self._ready)]
+        place = self._queues[self._cursor].popleft()
+        if not self._queues[self._cursor]:
+            self._ready.remove(self._cursor)
+        self.ends[place] = now + (self._runs[place].ended - self._runs[place].started)
+        self._steps += 1
+        if self._steps % STRETCH == 0:
+            self._rest()
+        return place, self.ends[place]
+
+    def ended(self, device: int, job: int, now: float) -> None:
+        """A run ended: nothing to do."""
+
+    def instant(self, now: float) -> bool:  # noqa: ARG002
+        """Go on until every study has run everything."""
+        return True
 
 
 def replayed(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from bentham.forecast.course import Course
+from bentham.forecast.simulation import Course
 
 LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
 POINTS = 100
@@ -13,7 +13,7 @@ FURTHER = 1.25
 Key = tuple[int, str]  # how many devices, and which policy
 
 
-class Tally:
+class Summary:
     """Courses by the number of devices and the policy."""
 
     def __init__(self, regret: float, drawn: Sequence[int]):
@@ -25,7 +25,8 @@ class Tally:
 
     def note(self, devices: int, policy: str, course: Course) -> None:
         """One more world."""
-        reached = course.reached(self._regret)
+        time = course.regret.time_to(self._regret)
+        reached = math.inf if time is None else time
         self._reached.setdefault((devices, policy), []).append(reached)
         self.cut += course.cut and math.isinf(reached)
         if devices in self._drawn:
@@ -62,7 +63,7 @@ class Tally:
         curves = []
         for devices, policy in sorted(self._courses):
             courses = self._courses[devices, policy]
-            end = min(horizon, max(course.times[-1] for course in courses))
+            end = min(horizon, max(course.regret.curve[-1][0] for course in courses))
             times = [rounded(end * point / (POINTS - 1)) for point in range(POINTS)]
             bands = _bands(courses, times)
             curves.append({"devices": devices, "policy": policy, "times": times, **bands})
@@ -75,7 +76,7 @@ class Tally:
 
 
 def _bands(courses: Sequence[Course], times: Sequence[float]) -> dict[str, list[float]]:
-    at = [[course.at(time) for course in courses] for time in times]
+    at = [[course.regret.at(time) for course in courses] for time in times]
     shares = {"regret": MIDDLE, "low": LOW, "high": HIGH}
     return {
         name: [rounded(quantile(values, share)) for values in at] for name, share in shares.items()

@@ -18,7 +18,9 @@ class OpenStudy:
     value: float  # its best score so far, or its floor
     scored: bool  # whether it has any
     stop: Mapping[str, float | None]
-    trials: int  # that count against its stop rule
+    ended: int  # trials, with a score or without
+    running: int  # trials on its behalf
+    untried: int  # models
     device_seconds: float
 
     @staticmethod
@@ -33,9 +35,26 @@ class OpenStudy:
             study.floor if study.best is None else study.best[1],
             study.best is not None,
             study.stop,
-            counts["running"] + counts["complete"] + counts["failed"],
+            counts["complete"] + counts["failed"],
+            counts["running"],
+            study.untried,
             study.device_seconds,
         )
+
+
+class Listers:
+    """Which studies an arm serves, by their places in the start."""
+
+    def __init__(self, studies: tuple[OpenStudy, ...]):
+        self._studies = studies
+        self._places: dict[str, list[int]] = {}
+        for place, study in enumerate(studies):
+            self._places.setdefault(study.dataset, []).append(place)
+
+    def of(self, dataset: str, model: str) -> list[tuple[int, OpenStudy]]:
+        """The studies that list an arm, with their places."""
+        found = ((place, self._studies[place]) for place in self._places.get(dataset, ()))
+        return [(place, study) for place, study in found if model in study.models]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +71,7 @@ class RunningTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class StartingPoint:
     """The pool at one moment; times are seconds from then on."""
 
     scheduler: Scheduler
@@ -65,7 +84,7 @@ class Situation:
     notes: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(pool: Pool, now: float) -> "Situation":
+    def of(pool: Pool, now: float) -> "StartingPoint":
         """What matters of the pool. It must not change while this is used."""
         now = max(now, pool.time)
         scheduler = pool.scheduler
@@ -87,7 +106,7 @@ class Situation:
             for name, tenant in pool.limited.items()
             if (most := tenant.limits.get("running_trials")) is not None
         }
-        found = Situation(
+        found = StartingPoint(
             scheduler, pool.sequence, tuple(pool.devices), studies, running, limits, now
         )
         found.notes.extend(_notes(pool, studies))

@@ -1,0 +1,56 @@
+"""When a study is over."""
+
+import pytest
+
+from bentham.core.problem.stop_rules import StudyProgress, stop_reason, wants_no_more
+
+
+def never() -> float:
+    raise AssertionError("computed although no rule needs it")
+
+
+def progress(
+    ended: int = 0,
+    seconds: float = 0.0,
+    scored: bool = True,
+    untried: bool = True,
+    running: bool = False,
+    gain: float | None = 1.0,
+) -> StudyProgress:
+    prospect = None if gain is None else (lambda: gain)
+    return StudyProgress(ended, seconds, scored, untried, lambda: running, prospect)
+
+
+@pytest.mark.parametrize(
+    ("stop", "known", "reason"),
+    [
+        ({}, progress(), None),
+        ({"trials": 3.0}, progress(ended=2), None),
+        ({"trials": 3.0}, progress(ended=3), "stop rule: 3 trials"),
+        ({"cost": 60.0}, progress(seconds=59.0), None),
+        ({"cost": 60.0}, progress(seconds=60.0), "stop rule: 60 s of device time"),
+        ({"deadline": 101.0}, progress(), None),
+        ({"deadline": 100.0}, progress(), "stop rule: the deadline"),
+        ({}, progress(untried=False), "every model was tried"),
+        ({}, progress(untried=False, scored=False), "every model failed"),
+        ({}, progress(untried=False, running=True), None),
+        ({"expected_gain": 0.5}, progress(gain=0.5), None),
+        ({"expected_gain": 0.5}, progress(gain=0.4), "stop rule: expected gain 0.4 below 0.5"),
+        ({"expected_gain": 0.5}, progress(gain=0.4, running=True), None),
+        ({"expected_gain": 0.5}, progress(gain=0.4, scored=False), None),
+        ({"expected_gain": 0.5}, progress(gain=None), None),
+    ],
+)
+def test_each_rule(stop: dict[str, float], known: StudyProgress, reason: str | None) -> None:
+    assert stop_reason(stop, known, now=100.0) == reason
+
+
+def test_what_is_not_needed_is_not_computed() -> None:
+    known = StudyProgress(0, 0.0, True, True, lambda: bool(never()), never)
+    assert stop_reason({"trials": 9.0, "cost": 9.0}, known, 0.0) is None
+
+
+def test_no_more_trials_are_started_than_a_study_may_have() -> None:
+    assert not wants_no_more({}, 10**6)
+    assert not wants_no_more({"trials": 3.0}, 2)
+    assert wants_no_more({"trials": 3.0}, 3)
