@@ -76,7 +76,7 @@ def test_the_table_for_people(bentham: Bentham, small: Path) -> None:
     policies = ["--policy", "mdmt", "--policy", "round-robin"]
     done = bentham("simulate", small, *policies, "--prior", "sample", "--repeat", 2)
     assert done.code == 0
-    assert "small.csv: 4 studies x 8 models, 4 devices, prior sample of 8" in done.out
+    assert "small.csv: 4 studies x 8 models, 4 devices, prior sample from 8 studies" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     rows = [line for line in done.out.splitlines() if "│" in line]
     assert [row.split("│")[1].strip() for row in rows] == ["mdmt", "round-robin"]

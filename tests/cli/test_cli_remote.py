@@ -69,7 +69,7 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
         "0.25, weighted, over all studies that list it",
         "│ wine │ vision │ 0.125 │ 2 │ 0.25 │",
         "2 min of device time",
-        "0.00208 a second",
+        "0.00208 per second",
         "The weights: a heavier study came first; otherwise: the quality of wine",
         "The limit on device time: nlp used its day; the model it displaced belongs to "
         "another tenant.",
@@ -81,8 +81,8 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
             "changes": [],
         }  # fmt: skip
         text = bentham("explain", TRIAL["id"]).out
-        assert "No rule that you may see changed the outcome." in text
-        assert "Who gains" not in text
+        assert "No rule visible to you changed the outcome." in text
+        assert "Gain per study" not in text
 
 
 def test_a_what_if_is_answered_in_a_sentence(bentham: Bentham, canned: Canned) -> None:
@@ -91,13 +91,13 @@ def test_a_what_if_is_answered_in_a_sentence(bentham: Bentham, canned: Canned) -
         "With 8 devices instead of 4, mean regret is expected to fall below 0.02 in 14 h (14 to "
         "17 h) instead of in 28 h (27 to 35 h); under round robin with 8: in 14 h (14 to 17 h"
     )
-    assert "│ asked 8 │ 14 h │" in text
+    assert "│ requested 8 │ 14 h │" in text
     never = [{**each, "median": None, "low": None, "high": None} for each in WHATIF["answers"]]
     asked = {"devices": 1, "now": 1}
     canned.answers["POST /v1/whatif"] = {**WHATIF, **asked, "answers": never}
     text = " ".join(bentham("whatif").out.split())
     assert "With 1 device, mean regret" in text
-    assert "in longer than was simulated (90% of the samples reached it); under round" in text
+    assert "after the simulated period (90% of the samples reached it); under round" in text
     notes = ["No study is being served, so there is nothing to simulate.", "Others pause."]
     nothing = {**WHATIF, "answers": [], "now": 0, "notes": notes}
     canned.answers["POST /v1/whatif"] = {**nothing, "studies": 0}
@@ -204,7 +204,7 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
         (["token", "create", "--role", "king"], "role"),
         (["token", "create", "--role", "device", "--expires-in", "long"], "for example 30d"),
         (["tenant", "show", "nobody"], "there is no GET /v1/tenants/nobody"),
-        (["tenant", "show", "../tokens"], "no name of a tenant"),
+        (["tenant", "show", "../tokens"], "not a valid name of a tenant"),
         (["tenant", "change", "vision"], "nothing to change"),
         (["tenant", "change", "vision", "--running-trials", "few"], "--running-trials"),
         (["history", "import", "none.csv"], "no such file"),
@@ -244,7 +244,7 @@ def test_no_server(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENTHAM_TOKEN", TOKEN)
     monkeypatch.setattr("bentham.client.connection.LONGEST_PAUSE", 1e-3)
     monkeypatch.setattr("bentham.cli.connect.PATIENCE", 0.01)
-    words = ["no server answers at http://127.0.0.1:9"]
+    words = ["cannot connect to http://127.0.0.1:9"]
     one_line(bentham, "status", "--server", "http://127.0.0.1:9", contains=words)
 
 

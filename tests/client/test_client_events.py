@@ -20,7 +20,7 @@ def test_events_are_read_however_they_are_cut() -> None:
 
 @pytest.mark.parametrize("data", ["x", "[]", "1", "[" * 100_000])
 def test_events_that_are_none(data: str) -> None:
-    with pytest.raises(ServiceError, match="no JSON object"):
+    with pytest.raises(ServiceError, match="not a JSON object"):
         list(parse("there", iter([f"data: {data}\n\n"])))
 
 
@@ -50,7 +50,7 @@ def test_a_stream_that_stays_away_is_given_up() -> None:
 
 
 def test_a_page_is_no_stream() -> None:
-    with pytest.raises(ServiceError, match="sent no events"):
+    with pytest.raises(ServiceError, match="sent no event stream"):
         next(mocked(answering(200, {})).events())
     with pytest.raises(NotAllowed):
         next(mocked(answering(401, problem(401, "no"))).events())

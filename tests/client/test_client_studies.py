@@ -74,12 +74,12 @@ def test_a_path_is_uploaded_first(tmp_path: Path, file: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"dataset": WINE}, "name the column to predict.*there are 'acid', 'target'"),
+        ({"dataset": WINE}, "name the column to predict.*the columns are 'acid', 'target'"),
         ({"dataset": Path("wine.csv")}, "name the column to predict"),
         ({"dataset": "wine", "models": ["svm"], "types": {"a": "number"}}, "column to predict"),
         (
             {"target": "y", "data": DataAsked(dataset="wine", target="y")},
-            "data names the target already",
+            "data already contains the target; pass data or target, not both",
         ),
         ({"dataset": Path("wine.csv"), "target": "y", "task": "guessing"}, "task: "),
         ({"dataset": WINE, "target": "y", "models": ["svm"]}, "one of the two"),

@@ -112,7 +112,7 @@ def test_signals(site: Site, signals: int) -> None:
         events = worker.events()
         assert client.devices() == []
         assert client.trial(trial.id).state == ("complete" if signals == 1 else "lost")
-        assert ("trial complete" if signals == 1 else "trial given back") in events
+        assert ("trial complete" if signals == 1 else "trial released") in events
         if signals == 2:
             client.close_study(study.id)
 
@@ -143,7 +143,7 @@ def test_a_server_that_is_killed_and_comes_back(site: Site) -> None:
         assert client.trial(trial.id).state == "complete"
         assert client.trial(trial.id).score == 0.8
         assert events.count("trial started") == 1
-        assert events.count("server away") == events.count("server back")
+        assert events.count("server unavailable") == events.count("server available again")
         # The stream was taken up again, or said that it had missed something.
         wait_for(lambda: {"trial-completed", "reset"} & set(kinds))
 

@@ -96,7 +96,7 @@ def test_a_trial_is_killed_before_its_lease_runs_out() -> None:
     world.server.away = False
     world.pass_time(20)
     assert world.server.verbs("release") == ["release"]  # offered; the server said it was too late
-    assert world.events("server") == ["server away", "server back"]
+    assert world.events("server") == ["server unavailable", "server available again"]
     assert world.events("dropped") == ["trial dropped"]
 
 
@@ -151,7 +151,7 @@ def test_a_result_waits_for_the_server() -> None:
     world.pass_time(15)
     assert world.server.verbs("complete") == ["complete"]
     assert world.server.running == {}
-    assert world.events("server") == ["server away", "server back"]
+    assert world.events("server") == ["server unavailable", "server available again"]
 
 
 def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
@@ -223,7 +223,7 @@ def test_two_workers_of_one_name_do_not_take_each_others_trials() -> None:
     world = World("1")
     world.server.running["t_0000000000000077"] = "d-0"
     world.server.keeps_trials = True
-    with pytest.raises(InvalidInput, match=r"another worker runs as d-0.*--name"):
+    with pytest.raises(InvalidInput, match=r"another worker uses the device name d-0.*--name"):
         world.pass_time(60)
     assert len(world.server.verbs("register")) == 1
     assert not world.server.verbs("leave")  # it is the other's

@@ -106,7 +106,7 @@ def test_a_log_that_cannot_be_sent_fails_nothing(error: Exception) -> None:
     world.server.failing["log"] = [error]
     world.pass_time(10)
     assert world.server.verbs("log", "complete") == ["complete", "log", "complete"]
-    assert world.events("log") == ["the trial's log was not kept by the server"]
+    assert world.events("log") == ["could not upload the trial's log"]
 
 
 def test_a_log_that_hangs_is_not_waited_for() -> None:

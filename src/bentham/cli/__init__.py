@@ -99,7 +99,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; an error is one line on standard error and exit code 2."""
+    """Run the command line. An error prints one line to standard error and exits with code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(

@@ -54,10 +54,10 @@ def decisions(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Time tell+ask pairs on one core: p50, p99 and peak memory.
+    """Time the scheduler's decisions (tell+ask pairs) on one core: p50, p99 and peak memory.
 
-    Uses the policy mdmt with a fixed prior, as in the paper; with --learned, the default policy and
-    prior.
+    Uses the policy mdmt with a fixed prior, as in the paper. --learned uses the default policy and
+    prior instead.
     """
     total = min(observations or OBSERVATIONS_PER_STUDY * studies, studies * models)
     with progress_bar(total) as bar:
@@ -106,10 +106,10 @@ def regret(
 ) -> None:
     """Compare the regret of policies and priors under the paper's protocol.
 
-    In every run up to 8 studies are history for the prior; all variants serve the same remaining
-    studies.
+    In every run, up to 8 studies are the history for the prior; all variants serve the same
+    remaining studies.
 
-    Prints ratios to the paper's configuration and to an oracle. For example:
+    Prints regret as a ratio to the paper's configuration and to an oracle. For example:
 
     [bold]bentham bench regret --tables oboe:8 --devices 1,8 --repeat 10[/]
     """
@@ -136,7 +136,8 @@ def service(
         float, typer.Option(min=1.0, metavar="S", help="Seconds to measure each system.")
     ] = 20.0,
     warm_up: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Number of cycles before measuring begins.")
+        int,
+        typer.Option(min=0, metavar="N", help="Number of warm-up cycles, which are not measured."),
     ] = 2000,
     database: EmptyDatabase = None,
     fixed: Annotated[

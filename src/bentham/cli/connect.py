@@ -1,4 +1,4 @@
-"""How a command connects to the server: the options for address and token."""
+"""Connecting to the server: the options for its address and the token."""
 
 import os
 import stat
@@ -42,7 +42,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and n
 
 
 def connect(server: str, token_file: Path | None, patience: float | None = None) -> "Client":
-    """A client for the server."""
+    """Return a client for the server."""
     # Imported here, so that commands without a server start faster.
     from bentham.client import Client
 
@@ -51,7 +51,7 @@ def connect(server: str, token_file: Path | None, patience: float | None = None)
 
 
 def find_token(token_file: Path | None) -> str:
-    """The token from the given file, the environment, or a server run in this directory."""
+    """Return the token from the file, the environment, or a server run in this directory."""
     if token_file is not None:
         return read_token(token_file)
     if token := os.environ.get("BENTHAM_TOKEN", "").strip():
@@ -64,7 +64,7 @@ def find_token(token_file: Path | None) -> str:
 
 
 def read_token(path: Path) -> str:
-    """The token in a file that nobody else can read."""
+    """Read a token from a file; raise InvalidInput if other users can read the file."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode

@@ -54,7 +54,7 @@ def upgrade(
 
 @db_app.command()
 def check(data: Data = DEFAULT_FOLDER, database: Database = None, as_json: AsJson = False) -> None:
-    """Check whether this version can use the database; if not, exit code 2 and what to do."""
+    """Check whether this version can use the database; if not, print what to do (exit code 2)."""
     condition = check_database(place_of(database, data))
     if as_json:
         result = {

@@ -1,4 +1,4 @@
-"""`bentham demo`: a complete service with training, in a minute or two."""
+"""`bentham demo`: run a complete service with training, in a minute or two."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ def demo(
             min=0,
             max=2**32 - 1,
             metavar="N",
-            help="Random seed for which rows are held out; the same seed gives the same scores.",
+            help="Random seed for the held-out rows; the same seed gives the same scores.",
         ),
     ] = 0,
     devices: Annotated[

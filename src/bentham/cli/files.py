@@ -9,7 +9,7 @@ from bentham.errors import BenthamError, InvalidInput
 
 
 def check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
-    """Refuse, before the command runs, a path that could not be written afterwards."""
+    """Raise InvalidInput if `path` cannot be written; called before the command does its work."""
     if path.is_dir():
         raise InvalidInput(f"{path} is a directory; name a file in it")
     if not path.absolute().parent.is_dir():
@@ -20,7 +20,7 @@ def check_writable(path: Path, inputs: Sequence[str | Path | None]) -> None:
 
 
 def check_new(path: Path, force: bool) -> None:
-    """Refuse a path that cannot be written, or that exists unless `force` is given."""
+    """Raise InvalidInput if `path` cannot be written, or exists and `force` is not set."""
     if path.exists() and not force:
         raise InvalidInput(
             f"{path} exists; name another file with --out, or overwrite it with --force"
@@ -29,7 +29,7 @@ def check_new(path: Path, force: bool) -> None:
 
 
 def write_verified(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
-    """Write a file and check its SHA-256; if it does not match, nothing changes."""
+    """Write a file and check its SHA-256. If it does not match, raise and leave `path` as is."""
     part = path.with_name(f".{path.name[:100]}.{uuid4().hex[:8]}.part")
     digest = hashlib.sha256()
     try:

@@ -34,7 +34,8 @@ def export(
 ) -> None:
     """Write the log as JSON lines: who did what, when, and every decision.
 
-    The service may be running. The export contains no tokens and no hashes of tokens. For example:
+    You can run this while the service is running. The export contains no tokens and no hashes of
+    tokens. For example:
 
     [bold]bentham log export --out log.jsonl && bentham log replay log.jsonl[/]
     """
@@ -70,7 +71,7 @@ def replay(
 ) -> None:
     """Recompute every decision in the log; exit code 1 if any differs.
 
-    On another machine than the one that decided, a tie in the last digit may be broken differently.
+    On a different machine, rounding in the last digit may break a tie differently.
     """
     from bentham.service import Difference, Pool, read_lines, verify
 
@@ -115,7 +116,7 @@ def replay(
 def snapshot(data: Data = DEFAULT_FOLDER, database: Database = None) -> None:
     """Save the current state as a snapshot, so that the next start does not read the full log.
 
-    The service does this automatically from time to time; it may be running.
+    The service also does this automatically. You can run this while the service is running.
     """
     from bentham.service import recover, save_snapshot
 

@@ -47,7 +47,7 @@ class Bar:
 
 @contextmanager
 def progress_bar(total: int) -> Iterator[Bar]:
-    """A bar that disappears when done; shows nothing when standard error is not a terminal."""
+    """Show a bar until the block ends; show nothing if standard error is not a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

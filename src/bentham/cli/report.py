@@ -1,4 +1,4 @@
-"""A comparison of policies as a table for people, 80 columns wide."""
+"""Comparisons of policies, printed as tables that fit 80 columns."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from bentham.sim.experiment import LEVELS, Outcome, by_policy
 
 
 def print_comparison(outcomes: Sequence[Outcome]) -> None:
-    """One row per policy: regret, and when the mean regret fell to each level."""
+    """Print one row per policy: its regret, and when mean regret fell to each level."""
     grouped = by_policy(outcomes)
     first = next(iter(grouped.values()))
     repeats = len(first)
@@ -31,7 +31,7 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
         regrets = _regrets(runs)
         cells = [name, _spread(regrets)]
         if len(grouped) > 1:
-            # Paired by seed, since every policy was given the same history.
+            # Paired by seed: for a seed, all policies have the same history.
             positive = np.all(baseline > 0.0)
             cells.append(_number(float(np.mean(regrets / baseline))) if positive else "-")
         cells += [_times([run.time_to()[str(level)] for run in runs]) for level in LEVELS]
@@ -47,7 +47,8 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
 
 
 def _title(outcome: Outcome, repeats: int) -> Text:
-    history = f" of {len(outcome.history.studies)}" if outcome.history.studies else ""
+    past = len(outcome.history.studies)
+    history = f" from {past} studies" if past else ""
     runs = f", mean of {repeats} runs" if repeats > 1 else ""
     return Text(f"{outcome.setting()}, prior {Path(outcome.experiment.prior).name}{history}{runs}")
 
@@ -72,7 +73,7 @@ def _times(times: Sequence[float | None]) -> str:
 
 
 def _number(value: float) -> str:
-    """Three to five significant digits, never wider than nine characters."""
+    """Format with three to five significant digits, at most nine characters wide."""
     if value == 0.0:
         return "0"
     if 1e-3 <= abs(value) < 1e6:
@@ -81,7 +82,7 @@ def _number(value: float) -> str:
 
 
 def print_regret(result: Mapping[str, Any], seconds: float) -> None:
-    """A table for every number of devices: one row per table and variant; then geometric means."""
+    """Print a table per input table and number of devices, then the geometric means."""
     console = Console()
     runs = f"{result['repeat']} run{'s' if result['repeat'] > 1 else ''} each"
     console.print(f"Cumulative regret, {runs}, {seconds:,.0f} s", highlight=False)

@@ -1,4 +1,4 @@
-"""`bentham reproduce`: run the paper's evaluation again and check its claims."""
+"""`bentham reproduce`: rerun the paper's evaluation and check its claims."""
 
 import json
 import shlex
@@ -47,7 +47,7 @@ def reproduce(
         bool, typer.Option("--json", help="Print the claims as one JSON object.")
     ] = False,
 ) -> None:
-    """Run the paper's experiments again and report for each claim whether it holds.
+    """Rerun the paper's experiments and report for each claim whether it holds.
 
     Writes report.html (a single file), claims.json, figures/ and results/ (every run).
 
@@ -70,7 +70,7 @@ def reproduce(
                 bar.expect(total)
                 bar.advance(there)
 
-            bar.describe("the longest runs come first")
+            bar.describe("longest runs first")
             found = reproduction.reproduce(
                 out,
                 reproduction.QUICK if quick else reproduction.FULL,
@@ -128,7 +128,7 @@ def _print(found: "Reproduction", out: Path, seconds: float) -> None:
     console.print(f"{runs}, {seconds:,.0f} s", highlight=False)
     if found.replaced:
         console.print(
-            f"{found.replaced} result files came from other code or tables and were computed again",
+            f"{found.replaced} result files were from different code or tables and were recomputed",
             highlight=False,
         )
     if not found.evidence.has_deeplearning:

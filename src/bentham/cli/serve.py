@@ -1,4 +1,4 @@
-"""`bentham serve`: the live service."""
+"""`bentham serve`: run the live service."""
 
 import json
 import logging
@@ -57,7 +57,7 @@ def serve(
             min=1,
             max=100,
             metavar="N",
-            help="How many times an arm is tried if its trials are lost; set at the first start.",
+            help="Maximum attempts for an arm whose trials are lost; fixed at the first start.",
         ),
     ] = DEFAULT_ATTEMPTS,
     patience: Annotated[
@@ -73,15 +73,15 @@ def serve(
         str,
         typer.Option(
             metavar="NAME",
-            help=f"Scheduling policy: {' or '.join(POLICIES)}; set at the first start.",
+            help=f"Scheduling policy: {' or '.join(POLICIES)}; fixed at the first start.",
         ),
     ] = "joint",
     prior: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="JSON file with a fixed prior, as written by its describe(), instead of a "
-            "learned prior; set at the first start.",
+            help="JSON file with a fixed prior (the output of its describe()), to use instead of "
+            "the learned prior; fixed at the first start.",
         ),
     ] = None,
     new_admin_token: Annotated[
@@ -116,8 +116,7 @@ def serve(
         typer.Option(
             "--secure-cookies",
             help="Mark the dashboard's cookie as Secure, so that browsers send it over TLS only. "
-            "Use it behind a proxy with TLS; without TLS, nobody could sign in from another "
-            "machine.",
+            "Use it behind a proxy with TLS; without TLS, sign-in works only from this machine.",
         ),
     ] = False,
     log_level: Annotated[
@@ -177,7 +176,7 @@ def serve(
         logging.getLogger(__name__).warning(problem)
     if data.exists() and not data.is_dir():
         raise InvalidInput(f"--data {data} is a file; name a directory")
-    # First: an instance that cannot listen must not change anything.
+    # Listen first: an instance that cannot listen must not change anything.
     with _listening(host, port) as listener:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         settings = Settings(
@@ -208,7 +207,7 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, UnicodeError, OverflowError) as error:
-        # Without the address, which asyncio and socket add in their own words.
+        # Use only the error's description: socket's own message repeats the address.
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
         raise InvalidInput(
             f"cannot listen on {host}:{port} ({reason}); is another server running there? Choose "

@@ -77,7 +77,7 @@ def simulate(
         str,
         typer.Option(
             metavar="HOW",
-            help=f"What the scheduler knows of costs: {', '.join(COSTS)}.",
+            help=f"What the scheduler knows about costs: {', '.join(COSTS)}.",
             rich_help_panel=SCHEDULER,
         ),
     ] = "given",
@@ -183,7 +183,7 @@ def simulate(
             min=0.0,
             metavar="T",
             help="Stop at this virtual time, in the table's unit of cost. [dim]\\[default: when "
-            "all is tried][/]",
+            "every model has been tried][/]",
             show_default=False,
             rich_help_panel=RUNS,
         ),
@@ -213,7 +213,7 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="T",
-            help="Virtual time until a device that died is back.",
+            help="Virtual time until a dead device is available again.",
             rich_help_panel=RUNS,
         ),
     ] = 0.0,
@@ -222,7 +222,7 @@ def simulate(
         typer.Option(
             min=1.0,
             metavar="X",
-            help="Expected costs are wrong by up to this factor, up or down; 1 for exact costs.",
+            help="Maximum factor by which expected costs are wrong, up or down; 1 for exact costs.",
             rich_help_panel=RUNS,
         ),
     ] = 1.0,
@@ -253,7 +253,7 @@ def simulate(
 ) -> None:
     """Simulate the scheduler on a table in virtual time, and report the regret.
 
-    Some studies are history for the prior, the others are served, as in the paper. For example:
+    As in the paper, some studies are history for the prior and the rest are served. For example:
 
     [bold]bentham simulate oboe:8 --paper --policy joint --policy oracle --plot a.png[/]
     """
@@ -272,10 +272,11 @@ def simulate(
         raise InvalidInput("--without needs --prior learned; add it")
     if prior.endswith(".json") and (history is not None or jitter is not None):
         raise InvalidInput(
-            "a prior from a file uses no history and has its own jitter; remove those options"
+            "a prior from a file uses no history and has its own jitter; remove --history and "
+            "--jitter"
         )
     if repair and not lose:
-        raise InvalidInput("--repair is for devices that died; add --lose")
+        raise InvalidInput("--repair needs devices that die; add --lose")
     if events is not None:
         check_writable(events, inputs=[table, history, features, prior])
     if plot is not None:

@@ -127,7 +127,7 @@ def worker(
         typer.Option(
             metavar="NAME",
             help="Environment variable to pass to trials; repeat the option for several. "
-            "Otherwise trials see PATH, the locale and little more.",
+            "By default, trials see only PATH, the locale and a few others.",
             show_default=False,
             rich_help_panel=TRAINING,
         ),
@@ -147,8 +147,8 @@ def worker(
         typer.Option(
             metavar="TABLE",
             help="Table to replay trials from, as for [bold]bentham simulate[/]: a CSV file with "
-            "the columns study,model,score,cost, or a bundled table. A trial's study is "
-            "found by its dataset, else by its name.",
+            "the columns study,model,score,cost, or a bundled table. A trial is matched to a "
+            "study of the table by its dataset, else by the name of its study.",
             show_default=False,
             rich_help_panel=REPLAY,
         ),
@@ -170,8 +170,9 @@ def worker(
     A trial trains one model on a study's data in its own process with limits. If it exceeds a
     limit, it is killed with all its child processes and fails with the reason. If the server is
     unreachable, the worker waits and reports when it is back. The first signal (Ctrl-C, SIGTERM)
-    stops the worker after the running trials; a second one returns them to the server. On a Ray
-    cluster each free CPU is a device, which comes and goes with its node. For example:
+    stops the worker after the running trials; a second one releases them, so that they run
+    elsewhere. On a Ray cluster, each free CPU is a device; devices are added and removed with
+    their nodes. For example:
 
     [bold]bentham worker --devices 4 --memory 2G --token-file device.token[/]
     [bold]bentham worker --executor ray --address auto --token-file device.token[/]
@@ -230,7 +231,7 @@ def training_executor(
     environment: dict[str, str],
     devices: int,
 ) -> "Executor":
-    """The executor that trains, prepared for the given number of devices."""
+    """Return the executor that trains, prepared for this number of devices."""
     from bentham.executors import ProcessExecutor
     from bentham.executors.launch import PRELOAD, CatalogPlan
 
@@ -251,7 +252,7 @@ def training_executor(
 
 
 def size(text: str) -> int:
-    """A number of bytes, from text such as 512M or 2G."""
+    """Parse a number of bytes from text such as 512M or 2G."""
     found = SIZE.fullmatch(text.strip())
     if found is None or len(text) > 30:
         raise InvalidInput(f"--memory is {text!r}; give a size such as 512M or 2G")
@@ -259,7 +260,7 @@ def size(text: str) -> int:
 
 
 def variables(names: list[str]) -> dict[str, str]:
-    """The environment variables to pass to trials."""
+    """Return the environment variables to pass to trials."""
     for name in names:
         if not VARIABLE.fullmatch(name) or name not in os.environ:
             raise InvalidInput(
@@ -271,7 +272,7 @@ def variables(names: list[str]) -> dict[str, str]:
 
 
 def device_prefix(prefix: str | None) -> str:
-    """The prefix of device names; by default one that no other worker has."""
+    """Check the prefix of device names, or generate a unique one."""
     if prefix is None:
         host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname().partition(".")[0]).strip("-")
         return f"{host[:40] or 'worker'}-{secrets.token_hex(2)}"
@@ -284,13 +285,13 @@ def device_prefix(prefix: str | None) -> str:
 
 
 def device_names(prefix: str | None, count: int) -> list[str]:
-    """Names for `count` devices; without a prefix, ones that no other worker has."""
+    """Return names for `count` devices; without a prefix, unique ones."""
     begin = device_prefix(prefix)
     return [checked_name(f"{begin}-{place}") for place in range(count)]
 
 
 def checked_name(name: str) -> str:
-    """A device's name, unless it is too long."""
+    """Return the name of a device; raise InvalidInput if it is too long."""
     if len(name) > LONGEST_NAME:
         raise InvalidInput(
             f"--name gives {name!r}, which is longer than {LONGEST_NAME} characters; choose a "

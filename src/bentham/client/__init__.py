@@ -1,4 +1,4 @@
-"""The client of the live service: every call of its API, typed, with safe repeats."""
+"""The client of the live service: every call of its API, typed, with safe retries."""
 
 from bentham.client.client import Client
 from bentham.client.events import StreamedEvent

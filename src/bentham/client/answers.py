@@ -1,4 +1,4 @@
-"""Reads answers: whole, of the promised shape, or as an error that a person understands."""
+"""Reads responses: checks their size and shape, and turns failures into readable errors."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from bentham.wire.base import ResponseBody
 Item = TypeVar("Item", bound=BaseModel)
 Model = TypeVar("Model", bound=BaseModel)
 
-# A study of 10,000 candidates takes some 3 MB; an export of history may take more.
+# A study with 10,000 candidates takes about 3 MB; an export of history may take more.
 LARGEST_ANSWER = 256 * 2**20
 LONGEST_PAUSE_ASKED = 3600.0
 MOST_ERRORS = 5
@@ -32,7 +32,7 @@ KINDS: dict[int, type[ServiceError]] = {
 
 
 class AnswerPage(ResponseBody, Generic[Item]):
-    """Some of many; `next` is where the others begin."""
+    """One page of a list; `next` is the cursor of the next page, None on the last one."""
 
     items: list[Item]
     next: str | int | None = None
@@ -41,36 +41,37 @@ class AnswerPage(ResponseBody, Generic[Item]):
 def read_whole(
     server: str, response: httpx2.Response, clock: Callable[[], float], until: float
 ) -> bytes:
-    """The body of an answer, unless it is too large, or drips in too slowly."""
+    """Read the body of a response; raise if it is too large or not complete by `until`."""
     chunks: list[bytes] = []
     size = 0
     for chunk in response.iter_bytes():
         size += len(chunk)
         if size > LARGEST_ANSWER:
             raise ServiceError(
-                f"{server} answered more than {LARGEST_ANSWER >> 20} MiB; is it a Bentham server?"
+                f"{server} sent more than {LARGEST_ANSWER >> 20} MiB; check that it is a Bentham "
+                "server"
             )
         if clock() > until:
-            raise Unavailable(f"{server} did not answer in time; it may be busy: try again")
+            raise Unavailable(f"{server} did not respond in time; it may be busy: try again")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
 def understood(server: str, body: bytes, answer: type[Model]) -> Model:
-    """The model that was promised."""
+    """Parse the body of a response into the expected model."""
     try:
         return answer.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
+        where = ".".join(map(str, first["loc"])) or "body"
         raise ServiceError(
-            f"{server} answered what this client does not understand ({where}: {first['msg']}); "
+            f"{server} sent an unexpected response ({where}: {first['msg']}); "
             "check that it is a Bentham server of the same version"
         ) from None
 
 
 def explained(body: bytes) -> dict[str, Any] | None:
-    """The problem that an error's body states, if it states one."""
+    """Parse the problem from the body of an error response; None if it has none."""
     try:
         return Problem.model_validate(json.loads(body)).model_dump()
     except (ValueError, RecursionError):
@@ -78,29 +79,29 @@ def explained(body: bytes) -> dict[str, Any] | None:
 
 
 def refusal(server: str, status: int, problem: dict[str, Any] | None) -> ServiceError:
-    """The error for a status, in the server's own words."""
+    """Return the exception for a status, with the server's own message."""
     kind = KINDS.get(status, ServiceError)
     if problem is None:
         advice = (
-            "follow it by hand and use the address it leads to"
+            "it redirects: use the address that it redirects to"
             if 300 <= status < 400
-            else "check the address; if it is right, the server's log says more"
+            else "check the address; if it is correct, see the server's log"
         )
-        return kind(f"{server} answered {status} without a reason; {advice}", status)
+        return kind(f"{server} returned status {status} without a reason; {advice}", status)
     errors = problem["errors"]
     text = problem["detail"] or problem["title"]
-    # A detail may list its errors itself.
+    # The detail may already contain some of the errors.
     told = [error for error in errors[:MOST_ERRORS] if error not in text]
     if told:
         more = f" and {len(errors) - MOST_ERRORS} more" if len(errors) > MOST_ERRORS else ""
         text = f"{text.rstrip('.:;')}: {'; '.join(told)}{more}"
-    # Names that somebody else chose stand in it: it must not steer the terminal that shows it.
+    # The text may contain names chosen by other users: replace terminal control characters.
     text = "".join(sign if sign.isprintable() else " " for sign in text)
     return kind(text, status, problem)
 
 
 def pause_asked(header: str | None) -> float | None:
-    """The seconds of a Retry-After, which may also name a time."""
+    """Parse a Retry-After header (seconds or a date) into seconds; None if missing or invalid."""
     if header is None:
         return None
     try:

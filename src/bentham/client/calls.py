@@ -1,4 +1,4 @@
-"""How calls are sent: what all of them share."""
+"""The base class of all groups of calls: how requests are sent."""
 
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -12,12 +12,11 @@ from bentham.client.connection import Connection, Parameters, part
 from bentham.errors import ServiceError
 
 Model = TypeVar("Model", bound=BaseModel)
-# Large files take longer.
-LONG = 120.0
+LONG = 120.0  # timeout in seconds for large files
 
 
 class Calls:
-    """One server, one token."""
+    """Sends calls over one connection: one server, one token."""
 
     def __init__(self, connection: Connection):
         self._connection = connection
@@ -57,7 +56,9 @@ class Calls:
             if answer.next is None:
                 return
             if answer.next == given.get("after"):
-                raise ServiceError(f"{self.server} gives the same page again and again")
+                raise ServiceError(
+                    f"{self.server} returned the same page twice; check that it is a Bentham server"
+                )
             given["after"] = answer.next
 
     def _text(self, path: str, parameters: Parameters | None = None) -> str:
@@ -66,7 +67,9 @@ class Calls:
         try:
             return reply.decode()
         except UnicodeDecodeError:
-            raise ServiceError(f"{self.server} answered what is no text") from None
+            raise ServiceError(
+                f"{self.server} sent text that is not UTF-8; check that it is a Bentham server"
+            ) from None
 
     def _stream(self, path: str, timeout: float | None) -> Iterator[bytes]:
         seconds = self._connection.timeout if timeout is None else timeout

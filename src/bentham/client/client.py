@@ -38,11 +38,11 @@ from bentham.wire import (
 
 
 class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
-    """Speaks to the server at an address such as http://127.0.0.1:8642.
+    """Client for the server at an address such as http://127.0.0.1:8642.
 
-    A request may take `timeout` seconds; one that failed for want of a connection, or because the
-    server was busy, is repeated for up to `patience` seconds in all, and never done twice. Errors
-    are those of `bentham.errors.ServiceError`. May be shared by threads.
+    A request may take `timeout` seconds. If the connection fails or the server is busy, the request
+    is retried for up to `patience` seconds in total; the server never executes it twice. Failures
+    raise `bentham.errors.ServiceError` or a subclass. Threads may share a client.
     """
 
     def __init__(
@@ -74,22 +74,22 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
     def create_tenant(
         self, name: str, weight: float = 1.0, limits: Limits | None = None
     ) -> TenantView:
-        """Make a tenant."""
+        """Create a tenant."""
         body = asked(TenantCreate, name=name, weight=weight, limits=limits or Limits())
         return self._post("/v1/tenants", TenantView, body)
 
     def tenants(self) -> list[TenantView]:
-        """All tenants."""
+        """Return all tenants."""
         return list(self._items("/v1/tenants", TenantView))
 
     def tenant(self, name: str) -> TenantView:
-        """One tenant."""
+        """Return one tenant."""
         return self._get(f"/v1/tenants/{part('tenant', name)}", TenantView)
 
     def change_tenant(
         self, name: str, *, weight: float | None = None, limits: Limits | None = None
     ) -> TenantView:
-        """Change what is given; `limits` are taken as a whole."""
+        """Change the weight, the limits or both; `limits` replaces all limits."""
         given = {"weight": weight, "limits": limits}
         body = asked(TenantChange, **{key: v for key, v in given.items() if v is not None})
         path = f"/v1/tenants/{part('tenant', name)}"
@@ -102,30 +102,33 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
         label: str = "",
         expires_in: float | None = None,
     ) -> IssuedToken:
-        """Make a token for an admin, a tenant or a device; its secret is in this answer only."""
+        """Create a token for an admin, a tenant or a device; only this call returns its secret.
+
+        `expires_in` is its lifetime in seconds; by default it does not expire.
+        """
         body = asked(TokenCreate, role=role, tenant=tenant, label=label, expires_in=expires_in)
         return self._post("/v1/tokens", IssuedToken, body)
 
     def tokens(self) -> list[TokenView]:
-        """All tokens, without their secrets."""
+        """Return all tokens, without their secrets."""
         return list(self._items("/v1/tokens", TokenView))
 
     def revoke_token(self, token_id: str) -> TokenView:
-        """Make a token useless, from now on."""
+        """Revoke a token, immediately and permanently."""
         return self._connection.ask("DELETE", f"/v1/tokens/{part('token', token_id)}", TokenView)
 
-    # -- what happened, and why -----------------------------------------------------------------
+    # -- decisions and history ------------------------------------------------------------------
 
     def decisions(self, study: str | None = None) -> Iterator[DecisionView]:
-        """All decisions, or those of a study."""
+        """Iterate over all decisions, or those of a study."""
         return self._items("/v1/decisions", DecisionView, {"study": study, "limit": 100})
 
     def decision(self, trial_id: str) -> DecisionView:
-        """The decision that started a trial."""
+        """Return the decision that started a trial."""
         return self._get(f"/v1/decisions/{part('decision', trial_id)}", DecisionView)
 
     def import_history(self, source: str | Path) -> ImportSummary:
-        """Take in past runs: CSV text, or a file, with the columns study,model,score[,cost]."""
+        """Import past runs from CSV text or a file, with the columns study,model,score[,cost]."""
         content = source.read_bytes() if isinstance(source, Path) else source.encode()
         reply = self._connection.send(
             "POST",
@@ -138,7 +141,7 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
         return understood(self.server, reply, ImportSummary)
 
     def export_history(self) -> str:
-        """All past runs as CSV text."""
+        """Return all past runs as CSV text."""
         return self._text("/v1/history")
 
     # -- what if --------------------------------------------------------------------------------
@@ -146,37 +149,39 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
     def ask_what_if(
         self, regret: float | None = None, devices: int | None = None, draws: int = 16
     ) -> WhatIf:
-        """Ask when mean regret would fall below a level with so many devices. For admins.
+        """Estimate when mean regret would fall below a level with `devices` devices. For admins.
 
-        The answer is computed in the background: look at it with `what_if` until it is complete.
+        The estimate is computed in the background: poll it with `what_if` until it is complete.
         """
         body = asked(WhatIfCreate, regret=regret, devices=devices, draws=draws)
         return self._post("/v1/whatif", WhatIf, body)
 
     def what_ifs(self) -> list[WhatIf]:
-        """The latest questions and answers, the newest first, without curves. For admins."""
+        """Return the latest what-if jobs, newest first, without curves. For admins."""
         return list(self._items("/v1/whatif", WhatIf))
 
     def what_if(self, what_if_id: str) -> WhatIf:
-        """One question, and its answer as far as it is known. For admins."""
+        """Return one what-if job with its results so far. For admins."""
         return self._get(f"/v1/whatif/{part('what-if', what_if_id)}", WhatIf)
 
     def cancel_what_if(self, what_if_id: str) -> WhatIf:
-        """Give a question up. For admins."""
+        """Cancel a what-if job. For admins."""
         return self._connection.ask("DELETE", f"/v1/whatif/{part('what-if', what_if_id)}", WhatIf)
 
-    # -- as it happens --------------------------------------------------------------------------
+    # -- events ---------------------------------------------------------------------------------
 
     def events(self, last_id: str | None = None) -> Iterator[StreamedEvent]:
-        """What happens, as it happens, without end; from after `last_id`, if given.
+        """Iterate over events as they happen, without end; with `last_id`, from after that event.
 
-        A broken stream is taken up where it was; only when the server stays away for longer than
-        `patience` does this raise.
+        A broken stream is resumed after the last event. Raises only if the server is unavailable
+        for longer than `patience`.
         """
         if last_id is not None and not (last_id.isascii() and last_id.isprintable()):
-            raise InvalidInput(f"{last_id!r} is no id of an event; use one that an event had")
+            raise InvalidInput(
+                f"{last_id!r} is not the id of an event; use the id of a received event"
+            )
         return follow(self._connection, last_id)
 
     def log(self, after: int = 0) -> Iterator[LogRecord]:
-        """The event log from after a sequence number: who did what, when. For admins."""
+        """Iterate over the event log after a sequence number: who did what, when. For admins."""
         return self._items("/v1/log", LogRecord, {"after": after})

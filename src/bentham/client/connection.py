@@ -1,9 +1,9 @@
-"""One server, one token: sends requests, repeats what may pass, and turns answers into models.
+"""Sends requests to one server with one token, retries them, and parses responses into models.
 
-What is repeated, for up to `patience` seconds in all: no connection, no answer in time, an answer
-that was cut off, and 408, 429, 502, 503 and 504. A POST keeps its Idempotency-Key over its
-repeats, so that the server does it once. Everything else is final. The token stands in one header
-of requests and nowhere else: no error, repr or log may hold it.
+Retried for up to `patience` seconds in total: connection errors, timeouts, truncated responses, and
+the statuses 408, 429, 502, 503 and 504. Other errors are final. The retries of a POST have the same
+Idempotency-Key, so that the server executes it once. The token is in one request header and nowhere
+else: it must not appear in an error, a repr or a log.
 """
 
 import ipaddress
@@ -33,12 +33,12 @@ Parameters = Mapping[str, str | int | float | None]
 
 PASSING = frozenset({408, 429, 502, 503, 504})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-# What stands in addresses: names and identifiers. Anything else could lead somewhere else.
+# Names and ids in URL paths. Other characters could change the path.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class Connection:
-    """Sends requests to one server. Clock, sleep and chance can be given, for tests."""
+    """Sends requests to one server. Tests replace `clock`, `sleep` and `chance` (randomness)."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Connection:
             headers={"Authorization": f"Bearer {_secret(token)}"},
             timeout=timeout,
             transport=transport,
-            # Many devices wait on leases at one time: no limit of connections of our own.
+            # Many devices wait for leases at the same time, so connections are not limited.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
-            # A proxy has no business between this machine and itself.
+            # Requests to this machine must not go through a proxy.
             trust_env=not local,
         )
 
@@ -82,7 +82,7 @@ class Connection:
         key: str | None = None,
         timeout: float | None = None,
     ) -> Model:
-        """Send JSON, or nothing; get the model that was promised."""
+        """Send a request with a JSON body or none; return the parsed response."""
         content = None if body is None else body.model_dump_json(exclude_unset=True).encode()
         reply = self.send(method, path, content, parameters=parameters, key=key, timeout=timeout)
         return understood(self.server, reply, answer)
@@ -98,7 +98,7 @@ class Connection:
         key: str | None = None,
         timeout: float | None = None,
     ) -> bytes:
-        """Send a request until it is answered or patience ends; get the answer's body."""
+        """Send a request, with retries until `patience` is used up; return the response body."""
         headers = {} if content is None else {"Content-Type": content_type}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -116,16 +116,16 @@ class Connection:
                 self.sleep(pause)
 
     def pause(self, tries: int, asked: float | None) -> float:
-        """How long to wait after so many tries: doubling, with chance, or as the server asks."""
+        """Return the seconds to wait before a retry: exponential backoff, at least Retry-After."""
         doubled = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(tries - 1, 10))
-        # Chance, so that clients which lost the server together do not come back together.
+        # Random jitter, so that clients that lost the server together do not return together.
         return max(asked or 0.0, doubled * (0.5 + 0.5 * self._chance()))
 
     @contextmanager
     def stream(
         self, path: str, headers: Mapping[str, str], timeout: httpx2.Timeout
     ) -> Iterator[httpx2.Response]:
-        """An answer that is read while it comes; a refusal is raised as for `send`."""
+        """Open a streaming response; errors are raised as in `send`."""
         with self._heard("GET", path, None, headers, None, timeout) as response:
             yield response
 
@@ -170,23 +170,24 @@ class Connection:
                 yield response
         except httpx2.DecodingError:
             raise ServiceError(
-                f"{self.server} answered what cannot be unpacked; is it a Bentham server?"
+                f"{self.server} sent a response that cannot be decompressed; check that it is a "
+                "Bentham server"
             ) from None
         except (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
-            # `from None`: the cause holds the request, and the request the token.
+            # `from None`: the cause contains the request, and with it the token.
             raise Unavailable(_away(self.server, error)) from None
         except httpx2.HTTPError as error:
             kind = type(error).__name__
             raise ServiceError(
-                f"{self.server} cannot be asked ({kind}); check the address"
+                f"the request to {self.server} failed ({kind}); check the address"
             ) from None
 
     def _failure(self, response: httpx2.Response, body: bytes) -> ServiceError:
         problem = explained(body)
         if response.status_code in PASSING:
-            said = problem["detail"] if problem else "it said no more"
+            said = problem["detail"] if problem else "no reason given"
             return Unavailable(
-                f"{self.server} cannot answer now ({response.status_code}): {said}",
+                f"{self.server} cannot process the request now ({response.status_code}): {said}",
                 response.status_code,
                 problem,
                 pause_asked(response.headers.get("Retry-After")),
@@ -195,16 +196,17 @@ class Connection:
 
 
 def part(what: str, name: str) -> str:
-    """A name as a part of an address."""
+    """Return a name as a segment of a URL path; raise InvalidInput if it is invalid."""
     if not PART.fullmatch(name):
         raise InvalidInput(
-            f"{name!r} is no name of a {what}: letters, digits, '.', '_' and '-' make one"
+            f"{name!r} is not a valid name of a {what}; use letters, digits, '.', '_' and '-', and "
+            "start with a letter or digit"
         )
     return quote(name, safe="")
 
 
 def asked(model: type[Model], **fields: object) -> Model:
-    """The body of a request, or what is wrong with its fields."""
+    """Build the body of a request; raise InvalidInput if its fields are invalid."""
     try:
         return model(**fields)
     except ValidationError as error:
@@ -214,27 +216,27 @@ def asked(model: type[Model], **fields: object) -> Model:
 
 def _away(server: str, error: httpx2.TransportError) -> str:
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
-        return f"no server answers at {server}; is it running, and is the address right?"
+        return f"cannot connect to {server}; check the address and that the server is running"
     if isinstance(error, httpx2.TimeoutException):
-        return f"{server} did not answer in time; it may be busy: try again"
-    return f"{server} broke the connection off; try again"
+        return f"{server} did not respond in time; it may be busy: try again"
+    return f"{server} closed the connection; try again"
 
 
 def _address(server: str) -> tuple[str, bool]:
-    """The address without its last slash, and whether it is on this machine."""
+    """Return the address without trailing slashes, and whether it is on this machine."""
     example = "write it as in http://127.0.0.1:8642"
     try:
         parts = urlsplit(server)
         host, _ = parts.hostname, parts.port
         httpx2.URL(server)
     except (ValueError, httpx2.InvalidURL):
-        raise InvalidInput(f"{server!r} is no address of a server; {example}") from None
+        raise InvalidInput(f"{server!r} is not the address of a server; {example}") from None
     if parts.username is not None or parts.password is not None:
         raise InvalidInput(
-            f"the server's address holds a user or password; leave it out: {example}"
+            f"the server's address contains a user or password; remove it: {example}"
         )
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise InvalidInput(f"{server!r} is no address of a server; {example}")
+        raise InvalidInput(f"{server!r} is not the address of a server; {example}")
     return server.rstrip("/"), _on_this_machine(host)
 
 
@@ -247,7 +249,9 @@ def _on_this_machine(host: str) -> bool:
 
 def _secret(token: str) -> str:
     if not token:
-        raise InvalidInput("the token is empty; an operator makes one: bentham token create")
+        raise InvalidInput("the token is empty; an operator can create one: bentham token create")
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise InvalidInput("the token holds a character that no token has; is it the right file?")
+        raise InvalidInput(
+            "the token contains an invalid character; check that the file is correct"
+        )
     return token

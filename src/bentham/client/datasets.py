@@ -1,4 +1,4 @@
-"""Datasets, the catalogue, and what studies over data found out."""
+"""Calls for datasets, the catalogue, and the results of studies on datasets."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
 class DataCalls(Calls):
-    """Datasets, algorithms and metrics; scripts and records of studies."""
+    """Datasets, algorithms and metrics; scripts and learning records of studies."""
 
     def add_dataset(
         self,
@@ -22,10 +22,11 @@ class DataCalls(Calls):
         format: Format | None = None,  # noqa: A002
         tenant: str | None = None,
     ) -> DatasetView:
-        """Upload a table; the same content by the same name again changes nothing.
+        """Upload a table; uploading the same content under the same name again changes nothing.
 
-        A Path that ends in .parquet or .pq is Parquet and everything else CSV, unless `format`
-        says otherwise. An admin says whose it is, or leaves it out: then it is everybody's.
+        By default, a Path that ends in .parquet or .pq is Parquet and everything else CSV; `format`
+        overrides this. With an admin token, `tenant` is the owner; without one, the dataset is
+        shared with all tenants.
         """
         data = content.read_bytes() if isinstance(content, Path) else content
         if format is None:
@@ -43,42 +44,42 @@ class DataCalls(Calls):
         return understood(self.server, reply, DatasetView)
 
     def datasets(self) -> Iterator[DatasetView]:
-        """One's own datasets and those that are everybody's."""
+        """Iterate over the caller's own datasets and the shared ones."""
         return self._items("/v1/datasets", DatasetView)
 
     def dataset(self, dataset_id: str) -> DatasetView:
-        """One dataset, with its columns."""
+        """Return one dataset, with its columns."""
         return self._get(f"/v1/datasets/{part('dataset', dataset_id)}", DatasetView)
 
     def dataset_content(self, dataset_id: str) -> Iterator[bytes]:
-        """The file as it was uploaded, piece by piece."""
+        """Iterate over the chunks of the uploaded file."""
         return self._stream(f"/v1/datasets/{part('dataset', dataset_id)}/content", None)
 
     def drop_dataset(self, dataset_id: str) -> DatasetView:
-        """Forget a dataset for good."""
+        """Delete a dataset permanently."""
         path = f"/v1/datasets/{part('dataset', dataset_id)}"
         return self._connection.ask("DELETE", path, DatasetView)
 
     def algorithms(self) -> list[Algorithm]:
-        """What studies may draw their candidates from."""
+        """Return the algorithms that studies draw their candidates from."""
         return list(self._items("/v1/algorithms", Algorithm))
 
     def metrics(self) -> list[Metric]:
-        """How models are judged."""
+        """Return the metrics that score models."""
         return list(self._items("/v1/metrics", Metric))
 
     def script(self, study_id: str, model: str | None = None) -> str:
-        """A script that trains a study's best model, or the one named, and repeats its score."""
+        """Return a script that trains the best model, or `model`, and reproduces its score."""
         return self._text(f"/v1/studies/{part('study', study_id)}/script", {"model": model})
 
     def record(self, study_id: str) -> list[Improvement]:
-        """A study's learning record: each score as it came, and the best by then."""
+        """Return a study's learning record: its scores in order, with the best so far."""
         return list(self._items(f"/v1/studies/{part('study', study_id)}/record", Improvement))
 
     def trial_log(self, trial_id: str) -> str:
-        """What a trial printed."""
+        """Return the output of a trial."""
         return self._text(f"/v1/trials/{part('trial', trial_id)}/log")
 
     def costs(self) -> Costs:
-        """How well costs were predicted."""
+        """Return how well costs were predicted."""
         return self._get("/v1/costs", Costs)

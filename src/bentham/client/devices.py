@@ -1,4 +1,4 @@
-"""What devices say: they join, take leases, and report what came of them."""
+"""Calls for devices: register, lease trials, and report their outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import uuid4
@@ -25,25 +25,25 @@ class DeviceCalls(Calls):
     """Devices, and the trials they run."""
 
     def register_device(self, name: str, kind: str = "") -> DeviceView:
-        """A device joins, or joins again: then the trial that it ran, if any, is lost."""
+        """Register a device. If it is registered already, the trial it runs, if any, is lost."""
         return self._post("/v1/devices", DeviceView, asked(DeviceCreate, name=name, kind=kind))
 
     def devices(self) -> list[DeviceView]:
-        """All devices."""
+        """Return all devices."""
         return list(self._items("/v1/devices", DeviceView))
 
     def device(self, name: str) -> DeviceView:
-        """One device."""
+        """Return one device."""
         return self._get(f"/v1/devices/{part('device', name)}", DeviceView)
 
     def leave_device(self, name: str) -> DeviceView:
-        """A device leaves; the trial that it ran, if any, is lost."""
+        """Remove a device; the trial it runs, if any, is lost."""
         return self._post(f"/v1/devices/{part('device', name)}/leave", DeviceView)
 
     def lease(self, device: str, wait: float = 0.0, key: str | None = None) -> Lease | None:
-        """What an idle device is to run, or None when nothing was found within `wait` seconds.
+        """Lease the next trial for an idle device; None if there is none within `wait` seconds.
 
-        Who repeats a call that failed gives the same `key` again: then it is one lease.
+        To retry a failed call, pass the same `key`, so that only one trial is leased.
         """
         path = f"/v1/devices/{part('device', device)}/lease"
         body = asked(LeaseRequest, wait=wait).model_dump_json().encode()
@@ -60,7 +60,7 @@ class DeviceCalls(Calls):
         progress: float | None = None,
         scores: Sequence[float] = (),
     ) -> Renewal:
-        """Renew the lease of a trial that runs; say how far it is, and its scores so far."""
+        """Renew the lease of a running trial; `progress` (0 to 1) and `scores` are those so far."""
         said = _said(progress=progress, scores=list(scores))
         body = asked(Heartbeat, fence=fence, **said)
         return self._report(trial_id, "heartbeat", Renewal, body, timeout)
@@ -76,7 +76,7 @@ class DeviceCalls(Calls):
         metrics: Mapping[str, float] | None = None,
         scores: Sequence[float] = (),
     ) -> TrialView:
-        """Report a trial's score, with other figures of it and its scores on the way."""
+        """Report a trial's score, with other metrics and the intermediate scores."""
         said = _said(metrics=dict(metrics or {}), scores=list(scores))
         body = asked(Complete, fence=fence, score=score, **said)
         return self._report(trial_id, "complete", TrialView, body, timeout, key)
@@ -90,7 +90,7 @@ class DeviceCalls(Calls):
         key: str | None = None,
         timeout: float | None = None,
     ) -> TrialView:
-        """Report that a trial ended without a score; unless `final`, it may be tried again."""
+        """Report that a trial ended without a score; unless `final`, its arm may run again."""
         body = asked(Fail, fence=fence, reason=reason[-LONGEST_TEXT:], final=final)
         return self._report(trial_id, "fail", TrialView, body, timeout, key)
 
@@ -104,22 +104,22 @@ class DeviceCalls(Calls):
         reason: str = "",
         unable: bool = False,
     ) -> TrialView:
-        """Give a trial back untried, with the reason; this does not count as an attempt.
+        """Release a trial without an outcome, with the reason; it does not count as an attempt.
 
-        `unable` says that this device can never run the model.
+        `unable` means that this device can never run the model.
         """
         said = _said(reason=reason[-LONGEST_TEXT:], unable=unable or None)
         body = asked(Release, fence=fence, **said)
         return self._report(trial_id, "release", TrialView, body, timeout, key)
 
     def trial_data(self, trial_id: str, timeout: float | None = None) -> Iterator[bytes]:
-        """The file that a running trial trains on, piece by piece; `timeout` is for each piece."""
+        """Iterate over the chunks of a running trial's data; `timeout` is for each chunk."""
         return self._stream(f"/v1/trials/{part('trial', trial_id)}/data", timeout)
 
     def send_log(
         self, trial_id: str, fence: int, content: bytes, timeout: float | None = None
     ) -> None:
-        """Keep what a trial printed; the first that is sent stays."""
+        """Upload the output of a trial; only the first upload is stored."""
         self._connection.send(
             "PUT",
             f"/v1/trials/{part('trial', trial_id)}/log",
@@ -131,5 +131,5 @@ class DeviceCalls(Calls):
 
 
 def _said(**fields: object) -> dict[str, object]:
-    """What there is to say: a body without the rest is one that an older server knows, too."""
+    """Return the fields that have a value: older servers reject fields that they do not know."""
     return {name: value for name, value in fields.items() if value or value == 0.0}

@@ -1,4 +1,4 @@
-"""Events as they happen (text/event-stream), over connections that may break."""
+"""The event stream (text/event-stream), resumed when the connection breaks."""
 
 import json
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ import httpx2
 from bentham.client.connection import Connection
 from bentham.errors import ServiceError, Unavailable
 
-# The server sends a comment now and then; longer silence is a dead connection.
+# The server sends regular comments; a longer silence means that the connection is dead.
 LONGEST_SILENCE = 60.0
 LARGEST_EVENT = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class StreamedEvent:
-    """Something that happened; a stream that begins after `id` goes on where this one was."""
+    """An event; to resume a stream after it, pass its `id` as `last_id`."""
 
     id: str
     kind: str
@@ -25,7 +25,7 @@ class StreamedEvent:
 
 
 def follow(connection: Connection, last_id: str | None) -> Iterator[StreamedEvent]:
-    """Events one by one, without end; a broken stream is taken up after the last event."""
+    """Iterate over events without end; a broken stream is resumed after the last event."""
     tries = 0
     heard = connection.clock()
     limits = httpx2.Timeout(connection.timeout, read=LONGEST_SILENCE)
@@ -39,7 +39,7 @@ def follow(connection: Connection, last_id: str | None) -> Iterator[StreamedEven
                 kind = response.headers.get("Content-Type", "")
                 if not kind.startswith("text/event-stream"):
                     raise ServiceError(
-                        f"{connection.server} sent no events ({kind or 'of no type'}); "
+                        f"{connection.server} sent no event stream ({kind or 'no content type'}); "
                         "check that it is a Bentham server"
                     )
                 for event in parse(connection.server, response.iter_text()):
@@ -56,7 +56,7 @@ def follow(connection: Connection, last_id: str | None) -> Iterator[StreamedEven
 
 
 def parse(server: str, texts: Iterator[str]) -> Iterator[StreamedEvent | None]:
-    """The events in a stream of text, and a None for each comment."""
+    """Parse a stream of text: yield each event, and None for each comment."""
     fields: dict[str, str] = {}
     data: list[str] = []
     for line in _lines(server, texts):
@@ -83,7 +83,10 @@ def _lines(server: str, texts: Iterator[str]) -> Iterator[str]:
         *lines, rest = rest.split("\n")
         yield from lines
         if len(rest) > LARGEST_EVENT:
-            raise ServiceError(f"{server} sent an event without end; is it a Bentham server?")
+            raise ServiceError(
+                f"{server} sent an event line of more than {LARGEST_EVENT:,} characters; check "
+                "that it is a Bentham server"
+            )
 
 
 def _event(server: str, fields: dict[str, str], text: str) -> StreamedEvent:
@@ -93,7 +96,7 @@ def _event(server: str, fields: dict[str, str], text: str) -> StreamedEvent:
         data = None
     if not isinstance(data, dict):
         raise ServiceError(
-            f"{server} sent an event that is no JSON object; "
+            f"{server} sent an event that is not a JSON object; "
             "check that it is a Bentham server of the same version"
         )
     return StreamedEvent(fields.get("id", ""), fields.get("event", "message"), data)

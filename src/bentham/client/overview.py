@@ -1,4 +1,4 @@
-"""What a pool looks like, or a tenant's part of it: now, over time, and study by study."""
+"""Calls for the state of the pool, or of a tenant's part: now, over time, and per study."""
 
 from collections.abc import Sequence
 
@@ -8,30 +8,30 @@ from bentham.wire import Heatmap, Next, Overview, Timeline, Trend
 
 
 class OverviewCalls(Calls):
-    """The overview and what goes with it."""
+    """The overview, its history, and what would run next."""
 
     def overview(self) -> Overview:
-        """The pool, or a tenant's part of it, at a glance."""
+        """Return a summary of the pool, or of a tenant's part of it."""
         return self._get("/v1/overview", Overview)
 
     def trend(self, seconds: float | None = None, points: int = 300) -> Trend:
-        """Mean regret over the last seconds, or over all time."""
+        """Return mean regret over the last `seconds`, or over all time."""
         given = {"seconds": seconds, "points": points}
         return self._connection.ask("GET", "/v1/trend", Trend, parameters=given)
 
     def timeline(self, seconds: float = 3600.0, limit: int = 2000) -> Timeline:
-        """Which device ran what in the last seconds."""
+        """Return which device ran which trial in the last `seconds`."""
         given = {"seconds": seconds, "limit": limit}
         return self._connection.ask("GET", "/v1/timeline", Timeline, parameters=given)
 
     def heatmap(
         self, studies: Sequence[str] | None = None, after: str | None = None, limit: int = 50
     ) -> Heatmap:
-        """Studies by models: up to 50 studies by their ids, or the newest after one."""
+        """Return studies by models: up to 50 studies by id, or the `limit` newest after one."""
         named = None if studies is None else ",".join(studies)
         given = {"studies": named, "after": after, "limit": limit}
         return self._connection.ask("GET", "/v1/heatmap", Heatmap, parameters=given)
 
     def next_model(self, study_id: str) -> Next:
-        """What would be run for a study first, and why."""
+        """Return the model that would run next for a study, and why."""
         return self._get(f"/v1/studies/{part('study', study_id)}/next", Next)

@@ -1,4 +1,4 @@
-"""Studies and their trials."""
+"""Calls for studies and their trials."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from bentham.wire import (
 
 
 class StudyCalls(DataCalls):
-    """Makes studies, waits for them, and shows what they tried."""
+    """Create studies, wait for them, and read their candidates and trials."""
 
     def create_study(
         self,
@@ -42,22 +42,25 @@ class StudyCalls(DataCalls):
         stop: StopRules | None = None,
         tenant: str | None = None,
     ) -> StudyView:
-        """Make a study over a dataset, or over `models` one by one.
+        """Create a study on a dataset, or on a list of `models`.
 
-        With `target`, the column to predict, `dataset` is what was uploaded (what `add_dataset`
-        gave back, or its id or name) or a Path, which is uploaded first; `candidates` models are
-        drawn from `algorithms`, or from all that suit the data. The `task`, the `types` of columns
-        and the `split`, such as {"kind": "folds", "folds": 5}, are inferred where they are left
-        out. `data` says the same in one object.
+        With `target`, the column to predict, `dataset` is an uploaded dataset (the return value of
+        `add_dataset`, an id or a name) or a Path, which is uploaded first. The number of models to
+        draw is `candidates`; they are drawn from `algorithms`, by default from all that suit the
+        data. The `task`, the `types` of columns and the `split`, such as {"kind": "folds",
+        "folds": 5}, are inferred if omitted. `data` replaces these arguments by one object.
 
-        Without `target`, `models` may map each to its expected device time (None: to be learned),
-        and `dataset` is only a name: studies with the same one share their trials.
+        Without `target`, `models` is a list of names, or maps each name to its expected device time
+        in seconds (None: learned), and `dataset` is only a name: studies with the same one share
+        their trials.
         """
         if target is None and (task or types or split or not isinstance(dataset, str)):
             raise InvalidInput(_no_target(dataset))
         if target is not None:
             if data is not None:
-                raise InvalidInput("data names the target already; leave one of the two out")
+                raise InvalidInput(
+                    "data already contains the target; pass data or target, not both"
+                )
             data = self._data(dataset, target, task, types, split, tenant)
             dataset = ""
         given: dict[str, object] = {
@@ -92,7 +95,7 @@ class StudyCalls(DataCalls):
             "split": dict(split) if isinstance(split, Mapping) else split,
         }
         said = {name: value for name, value in given.items() if value is not None}
-        # Checked before a file is uploaded: an upload for a study that is refused helps nobody.
+        # Check before uploading a file: an upload for a refused study would be useless.
         named = dataset if isinstance(dataset, str) else dataset.name
         body = asked(DataAsked, dataset=named, target=target, **said)
         if isinstance(dataset, Path):
@@ -102,22 +105,22 @@ class StudyCalls(DataCalls):
         return body
 
     def wait(self, study: str | StudyView, timeout: float | None = None) -> StudyView:
-        """Wait until a study, or the one of this id, is closed; get it as it is then.
+        """Wait until a study (or the one with this id) is closed, and return it.
 
-        It closes when every model was tried, when one of its stop rules is met, or when somebody
-        closes it; one that is paused may be resumed, so it is waited for. After `timeout` seconds
-        this raises a TimeoutError, and the study goes on.
+        A study closes when every model has been tried, when a stop rule is met, or when a user
+        closes it. A paused study may be resumed, so this keeps waiting. After `timeout` seconds it
+        raises TimeoutError; the study continues.
         """
         connection = self._connection
         study_id = study if isinstance(study, str) else study.id
         until = None if timeout is None else connection.clock() + timeout
-        looks = 0
+        polls = 0
         while True:
             now = self.study(study_id)
             if now.state == "closed":
                 return now
-            looks += 1
-            pause = connection.pause(looks, None)
+            polls += 1
+            pause = connection.pause(polls, None)
             if until is not None:
                 left = until - connection.clock()
                 if left <= 0.0:
@@ -129,35 +132,35 @@ class StudyCalls(DataCalls):
             connection.sleep(pause)
 
     def studies(self, state: str | None = None) -> Iterator[StudyView]:
-        """All studies, or those that are open, paused or closed."""
+        """Iterate over all studies, or those in a state: open, paused or closed."""
         return self._items("/v1/studies", StudyView, {"state": state, "limit": 1000})
 
     def study(self, study_id: str) -> StudyView:
-        """One study."""
+        """Return one study."""
         return self._get(f"/v1/studies/{part('study', study_id)}", StudyView)
 
     def candidates(self, study_id: str) -> list[Candidate]:
-        """A study's models, and what is known and believed of them."""
+        """Return a study's models with their scores, predictions and costs."""
         return list(self._items(f"/v1/studies/{part('study', study_id)}/candidates", Candidate))
 
     def pause_study(self, study_id: str) -> StudyView:
-        """Start no more trials of the study for now; those that run go on."""
+        """Pause a study: no new trials start; running ones continue."""
         return self._post(f"/v1/studies/{part('study', study_id)}/pause", StudyView)
 
     def resume_study(self, study_id: str) -> StudyView:
-        """Take a paused study up again."""
+        """Resume a paused study."""
         return self._post(f"/v1/studies/{part('study', study_id)}/resume", StudyView)
 
     def close_study(self, study_id: str) -> StudyView:
-        """End a study for good."""
+        """Close a study permanently."""
         return self._post(f"/v1/studies/{part('study', study_id)}/close", StudyView)
 
     def trials(self, study: str | None = None, state: str | None = None) -> Iterator[TrialView]:
-        """All trials, or those of a study or in a state."""
+        """Iterate over all trials, or those of a study or in a state."""
         return self._items("/v1/trials", TrialView, {"study": study, "state": state, "limit": 1000})
 
     def trial(self, trial_id: str) -> TrialView:
-        """One trial."""
+        """Return one trial."""
         return self._get(f"/v1/trials/{part('trial', trial_id)}", TrialView)
 
 
@@ -165,5 +168,5 @@ def _no_target(dataset: str | Path | DatasetView) -> str:
     columns = (
         [column.name for column in dataset.columns] if isinstance(dataset, DatasetView) else []
     )
-    there_are = f"; there are {', '.join(map(repr, columns[:20]))}" if columns else ""
-    return f"name the column to predict, as in target='price'{there_are}"
+    listed = f"; the columns are {', '.join(map(repr, columns[:20]))}" if columns else ""
+    return f"name the column to predict, as in target='price'{listed}"

@@ -1,4 +1,4 @@
-"""The worker: drives devices, which ask the server what to run, run it and report."""
+"""The worker: drives devices, which lease trials from the server, run them and report."""
 
 from bentham.worker.worker import Worker
 

@@ -1,4 +1,4 @@
-"""Calls to the server, each in a thread of its own, so that no device waits for another's."""
+"""Calls to the server, each in its own thread, so that devices do not wait for each other."""
 
 import threading
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from typing import Generic, TypeVar
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError, Unavailable
 
 Result = TypeVar("Result")
-# Errors that are the server's answer; after any other it is asked again.
+# Errors that are the server's final answer; after any other error, the call is retried.
 ANSWERS = (NotAllowed, NotFound, Conflict, Refused)
 
 
 class ServerCall(Generic[Result]):
-    """A call under way; when it is `done`, `result` returns or raises what came of it."""
+    """A call in progress; once it is `done`, `result` returns its result or raises its error."""
 
     def __init__(self, function: Callable[[], Result]):
         self.done = False
@@ -21,40 +21,40 @@ class ServerCall(Generic[Result]):
         self._error: Exception | None = None
 
     def run(self) -> None:
-        """Make the call; nothing is raised here."""
+        """Make the call; store the result or the error."""
         try:
             self._result = self._function()
         except Exception as error:
             self._error = error
-        self.done = True  # last: who sees it sees the result, too
+        self.done = True  # set last: a thread that sees it also sees the result
 
     def result(self) -> Result:
-        """What came of it."""
+        """Return the result or raise the error."""
         if self._error is not None:
             raise self._error
         return self._result  # type: ignore[return-value]
 
 
 class BackgroundCalls:
-    """Starts calls; `ended` is told of the end of each."""
+    """Starts calls; calls `ended` when one has finished."""
 
     def __init__(self, ended: Callable[[], None]):
         self._ended = ended
 
     def start(self, function: Callable[[], Result]) -> ServerCall[Result]:
-        """Begin a call. A call that nobody waits for any more ends unheard."""
+        """Start a call in the background; its result may be ignored."""
         call = ServerCall(function)
 
         def run() -> None:
             call.run()
             self._ended()
 
-        # A daemon: a server that does not answer must not keep the worker from ending.
+        # A daemon thread: a server that does not respond must not keep the worker from exiting.
         threading.Thread(target=run, daemon=True).start()
         return call
 
 
 def pause_after(error: ServiceError, tries: int, chance: float) -> float:
-    """How long to leave the server alone: doubling from half a second to ten, or as it asks."""
+    """Return the seconds before a retry: doubling from 0.5 to 10, at least Retry-After."""
     asked = error.retry_after if isinstance(error, Unavailable) else None
     return max(asked or 0.0, min(10.0, 0.25 * 2.0 ** min(tries, 10)) * (0.5 + 0.5 * chance))

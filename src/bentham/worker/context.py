@@ -1,4 +1,4 @@
-"""What the devices of one worker share: clock, log, the link to the server, the wish to stop."""
+"""What the devices of a worker share: clock, log, the server's availability, stop requests."""
 
 import random
 import time
@@ -12,44 +12,44 @@ from bentham.executors import Executor
 from bentham.worker.calls import BackgroundCalls
 
 Clock = Callable[[], float]
-Log = Any  # a logger of structlog: methods named by level, fields by keyword
-# Once told to hurry, or with nothing left but to leave: how long a server may take to hear it.
+Log = Any  # a structlog logger: a method per level, fields as keyword arguments
+# How long to try to notify the server when stopping immediately, or when a device leaves.
 FAREWELL_SECONDS = 5.0
 
 
 def steady_clock() -> float:
-    """Seconds that also pass while the machine is suspended, where the system can tell."""
+    """Return the time in seconds, including suspends of the machine where supported."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
 class Link:
-    """Notes whether the server answers: one line when it is lost, one when it is back."""
+    """Tracks whether the server responds; logs once when it stops and once when it is back."""
 
     def __init__(self, log: Log, clock: Clock):
         self._log, self._clock = log, clock
         self._lost: float | None = None
 
     def lost(self, error: ServiceError) -> None:
-        """A call found no answer."""
+        """Record that a call got no usable response."""
         if not isinstance(error, Unavailable):
             self._log.warning("server error", reason=str(error))
         elif self._lost is None and error.status != 429:
             self._lost = self._clock()
-            self._log.warning("server away", reason=str(error))
+            self._log.warning("server unavailable", reason=str(error))
 
     def back(self) -> None:
-        """A call was answered."""
+        """Record that a call got a response."""
         if self._lost is not None:
             away = round(self._clock() - self._lost, 1)
             self._lost = None
-            self._log.info("server back", away_seconds=away)
+            self._log.info("server available again", away_seconds=away)
 
 
 @dataclass(slots=True)
 class Stop:
-    """How much the worker is to stop: `draining` takes no more trials, `hurried` runs none on."""
+    """Whether to stop: `draining` takes no new trials, `hurried` also releases running ones."""
 
     clock: Clock
     draining: bool = False
@@ -57,23 +57,23 @@ class Stop:
     _hurried_at: float = 0.0
 
     def drain(self) -> None:
-        """Finish what runs, take no more."""
+        """Finish running trials and take no new ones."""
         self.draining = True
 
     def hurry(self) -> None:
-        """Give back what runs."""
+        """Release running trials."""
         if not self.hurried:
             self.draining = self.hurried = True
             self._hurried_at = self.clock()
 
     def too_late(self) -> bool:
-        """Whether even a farewell is to be left out."""
+        """Whether the time to notify the server is over."""
         return self.hurried and self.clock() >= self._hurried_at + FAREWELL_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """All that a device needs of its worker."""
+    """What a device needs from its worker."""
 
     client: Client
     executor: Executor

@@ -1,9 +1,9 @@
-"""The life of one device, as a generator: register, ask, run, report, and in the end leave.
+"""The life of one device, as a generator: register, lease, run, report, and finally leave.
 
-Nothing in here waits. Whenever there is nothing to do the generator yields the time at which it
-wants to be looked at again; the worker steps it then, or earlier when a call has ended. So one
-thread drives all devices, a clock that stands still drives the tests, and the moment at which a
-trial must be killed never hangs on the network.
+Nothing here blocks. When there is nothing to do, the generator yields the time at which to resume
+it; the worker resumes it then, or earlier if a call has finished. So one thread drives all devices,
+tests drive it with a fake clock, and the time at which a trial must be killed never depends on the
+network.
 """
 
 from collections.abc import Callable, Generator
@@ -20,46 +20,46 @@ from bentham.worker.guarded import Guarded
 from bentham.worker.lifeline import Lifeline
 
 Result = TypeVar("Result")
-Steps = Generator[float, None, Result]  # yields when to be looked at again
+Steps = Generator[float, None, Result]  # yields the time at which to resume
 
-LOOK_SECONDS = 0.1  # between looks at a trial that runs
-NEWS_SECONDS = 2.0  # between heartbeats of a trial that has news
-NEWS_SHARE = 0.05
+LOOK_SECONDS = 0.1  # between polls of a running trial
+NEWS_SECONDS = 2.0  # minimum time between heartbeats that report new progress
+NEWS_SHARE = 0.05  # change in progress that is worth an early heartbeat
 LONGEST_SLEEP = 1.0
-SHORTEST_ASK = 1.0  # an answer of "nothing to run" that came sooner is not asked for again at once
+SHORTEST_ASK = 1.0  # minimum time between lease requests when there is nothing to run
 
 
 class GivenUp(Exception):
-    """A call that is not wanted any more."""
+    """Raised when a call is no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """The trial is returned untried."""
+    """The trial is released without an outcome."""
 
     why: str
-    unable: bool = False  # to run it, ever
+    unable: bool = False  # this device can never run it
 
 
 Ended: TypeAlias = Scored | Broken | GivenBack
 
 
 class DeviceLife:
-    """One device. `step` it until it says that its life is over."""
+    """One device. Call `step` until it returns False."""
 
     def __init__(self, name: str, kind: str, context: WorkerContext):
         self.name, self._kind, self._context = name, kind, context
         self._log = context.log.bind(device=name)
         self.idle_since: float | None = None  # since when the server has had nothing to run
         self.wake = 0.0
-        self._trial = ""  # the one that it was given last
-        self.failure = ""  # why it ended, unless it was told to
-        self._declined = 0  # trials in a row that the executor could not run
+        self._trial = ""  # the trial leased last
+        self.failure = ""  # why the device stopped; empty unless it failed
+        self._declined = 0  # consecutive trials that the executor declined
         self._gone = False
         self._steps = self._live()
 
     def step(self) -> bool:
-        """Do what can be done now; False when all is done."""
+        """Run until the next wait; return False when the device has ended."""
         try:
             self.wake = next(self._steps)
         except StopIteration:
@@ -67,11 +67,11 @@ class DeviceLife:
         return True
 
     def retire(self) -> None:
-        """What the device ran on is gone: give back what runs, and leave."""
+        """Release the running trial and leave, because the device's slot is gone."""
         self._gone = True
 
     def abandon(self) -> None:
-        """Kill what runs, and say nothing to anybody."""
+        """Kill the running trial without notifying the server."""
         self._steps.close()
 
     def _live(self) -> Steps[None]:
@@ -81,15 +81,15 @@ class DeviceLife:
                 try:
                     yield from self._insist(self._register, self._draining)
                 except Conflict as error:
-                    if not known:  # the name is another's: nothing that waiting would mend
+                    if not known:  # another worker uses the name: waiting does not help
                         raise
-                    # Taken while we were away: the other devices go on meanwhile.
-                    self._log.warning("the device's name is taken for now", reason=str(error))
+                    # Taken while this worker was disconnected: retry; other devices continue.
+                    self._log.warning("device name in use: registering again", reason=str(error))
                     conflicts += 1
                     yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
                     continue
                 known = True
-                self._log.info("registered")
+                self._log.info("device registered")
                 try:
                     while not self._draining():
                         yield from self._serve_one()
@@ -98,16 +98,16 @@ class DeviceLife:
                     self._log.warning("the server does not know this device: registering again")
                 except Conflict as error:
                     if not self._trial or self._trial not in str(error):
-                        # Somebody else runs something there. To register again would take his
-                        # trial, and he ours next, until the arm has failed.
+                        # Another worker runs a trial under this name. If both registered again,
+                        # each would take the other's trials until their arms have failed.
                         self.failure = (
-                            f"another worker runs as {self.name} ({error}); give each worker "
-                            "a --name of its own"
+                            f"another worker uses the device name {self.name} ({error}); give "
+                            "each worker a different --name"
                         )
-                        self._log.error("this device ends", reason=self.failure)
+                        self._log.error("device stopped", reason=self.failure)
                         return
                     conflicts += 1
-                    self._log.warning("our last trial still counts as running: registering again")
+                    self._log.warning("the last trial still counts as running: registering again")
                 self.idle_since = None
                 yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
         except GivenUp:
@@ -130,18 +130,18 @@ class DeviceLife:
         lifeline = Lifeline(lease, sent)
         ended = yield from self._run(lease, lifeline, log)
         if isinstance(ended, Declined):
-            # Given back it may come again at once: let others have it first.
+            # A released trial may be leased again at once: wait, so that others get it first.
             back = GivenBack(ended.reason, ended.unable)
             yield from self._report(lease, back, lifeline.timeout, log)
             self._declined += 1
-            pause = min(60.0, 2.0 ** min(self._declined, 10))  # it may go on so for days
+            pause = min(60.0, 2.0 ** min(self._declined, 10))  # bounded: this may repeat for days
             yield from self._pause(pause, self._draining)
         elif ended is not None:
             self._declined = 0
             yield from self._report(lease, ended, lifeline.timeout, log)
 
     def _run(self, lease: Lease, lifeline: Lifeline, log: Log) -> Steps[Ended | Declined | None]:
-        """Run a trial while its lease holds; None when it is no longer ours."""
+        """Run a trial while its lease is valid; return None if the trial is no longer ours."""
         context = self._context
         beat: ServerCall[Renewal] | None = None
         beat_sent = context.clock()
@@ -156,18 +156,18 @@ class DeviceLife:
                     beat = None
                 if running is None and lifeline.fresh(now):
                     if self._draining():
-                        return GivenBack("the device leaves")
+                        return GivenBack("the device is leaving")
                     running = Guarded(context.executor, lease)
                     log.info("trial started", attempt=lease.attempt)
-                # First the outcome: one that came too late is still offered, and the server judges.
+                # Check the outcome first: a late one is still reported, and the server decides.
                 outcome = None if running is None else running.poll()
                 if running is not None and outcome is not None:
                     yield from self._send_log(lease, running, lifeline.timeout, log)
                     return outcome
                 if context.stop.hurried:
-                    return GivenBack("the worker stops at once")
+                    return GivenBack("the worker is stopping immediately")
                 if self._gone:
-                    return GivenBack("what the device ran on is gone")
+                    return GivenBack("the slot of the device is gone")
                 if now >= lifeline.kill_at:
                     return GivenBack("its lease could not be renewed")
                 if running is not None:
@@ -179,10 +179,10 @@ class DeviceLife:
                 yield min(now + LOOK_SECONDS, lifeline.kill_at)
         finally:
             if running is not None:
-                running.kill()  # harmless when it has ended
+                running.kill()  # no effect if it has ended
 
     def _heard(self, beat: ServerCall[Renewal], sent: float, lifeline: Lifeline, log: Log) -> bool:
-        """Take in the answer to a heartbeat; False when the trial is no longer ours."""
+        """Handle the response to a heartbeat; return False if the trial is no longer ours."""
         try:
             lifeline.renewed(sent, beat.result())
             self._context.link.back()
@@ -198,7 +198,7 @@ class DeviceLife:
         return True
 
     def _send_log(self, lease: Lease, running: Running, timeout: float, log: Log) -> Steps[None]:
-        """Have the server keep what the trial printed: tried once, and nothing hangs on it."""
+        """Upload the trial's output, without retries; a failure is only logged."""
         content = running.log()
         if not content:
             return
@@ -212,10 +212,10 @@ class DeviceLife:
             if sent.done:
                 sent.result()
         except Exception as error:
-            log.info("the trial's log was not kept by the server", reason=str(error))
+            log.info("could not upload the trial's log", reason=str(error))
 
     def _report(self, lease: Lease, ended: Ended, timeout: float, log: Log) -> Steps[None]:
-        """Tell the server what came of a trial, for as long as it takes."""
+        """Report the end of a trial to the server; retry until it responds."""
         try:
             yield from self._insist(self._told(lease, ended, timeout), self._context.stop.too_late)
         except (Conflict, NotFound) as error:
@@ -227,7 +227,7 @@ class DeviceLife:
             else:
                 log.error("report refused", reason=str(error))
         except GivenUp:
-            log.warning("trial dropped", reason="the server could not be told in time")
+            log.warning("trial dropped", reason="the outcome could not be reported in time")
         else:
             _note(log, ended)
 
@@ -239,14 +239,14 @@ class DeviceLife:
 
         try:
             yield from self._insist(lambda: self._context.client.leave_device(self.name), in_vain)
-            self._log.info("left")
+            self._log.info("device left")
         except (NotFound, Conflict):
-            self._log.info("left")
+            self._log.info("device left")
         except GivenUp:
-            self._log.warning("the server could not be told that the device leaves")
+            self._log.warning("could not notify the server that the device is leaving")
 
     def _insist(self, call: Callable[[], Result], unless: Callable[[], bool]) -> Steps[Result]:
-        """Call until there is an answer; `unless` it is not wanted any more."""
+        """Retry a call until the server responds; raise GivenUp once `unless` returns True."""
         context, tries = self._context, 0
         while True:
             try:
@@ -261,7 +261,7 @@ class DeviceLife:
                 raise
             except ServiceError as error:
                 context.link.lost(error)
-                self.idle_since = None  # nobody knows what there is to run
+                self.idle_since = None  # unknown whether there is something to run
                 tries += 1
                 yield from self._pause(pause_after(error, tries, context.chance()), unless)
                 if unless():
@@ -301,7 +301,7 @@ class DeviceLife:
 
 
 def _is_news(progress: Progress, told: Progress) -> bool:
-    """Whether it is worth a heartbeat before its time."""
+    """Whether the progress is worth an early heartbeat."""
     if progress.scores != told.scores:
         return True
     return abs((progress.share or 0.0) - (told.share or 0.0)) >= NEWS_SHARE
@@ -314,4 +314,4 @@ def _note(log: Log, ended: Ended) -> None:
         case Broken(reason, final):
             log.warning("trial failed", reason=reason, final=final)
         case GivenBack(why):
-            log.warning("trial given back", reason=why)
+            log.warning("trial released", reason=why)

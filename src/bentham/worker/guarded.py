@@ -1,4 +1,4 @@
-"""A trial behind a guard: whatever an executor raises or says fails a trial, not the worker."""
+"""Guards the worker: an executor's errors and invalid values affect one trial only."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -11,7 +11,7 @@ from bentham.wire.devices import MOST_METRICS, MOST_SCORES
 
 
 class Guarded:
-    """A trial that was started, or could not be; its figures are such as the server takes."""
+    """A trial that was started or declined; passes on only values that the server accepts."""
 
     def __init__(self, executor: Executor, lease: Lease):
         self._running: Running | None = None
@@ -22,7 +22,7 @@ class Guarded:
             self._stillborn = Declined(f"could not be started: {cause(error)}")
 
     def poll(self) -> Outcome | None:
-        """What came of it."""
+        """Return the outcome; None while the trial runs."""
         if self._running is None:
             return self._stillborn
         try:
@@ -36,12 +36,12 @@ class Guarded:
             return Broken(f"the executor failed: {cause(error)}")
 
     def kill(self) -> None:
-        """End it; a second time and after its end that is harmless."""
+        """Kill the trial; no effect if it has ended."""
         if self._running is not None:
             self._running.kill()
 
     def progress(self) -> Progress:
-        """How far it is; nothing is known where that cannot be told."""
+        """Return the progress; empty if the executor cannot report it."""
         try:
             told = Progress() if self._running is None else self._running.progress()
             share = told.share
@@ -51,7 +51,7 @@ class Guarded:
             return Progress()
 
     def log(self) -> bytes:
-        """What it printed."""
+        """Return the output of the trial."""
         try:
             return b"" if self._running is None else self._running.log()
         except Exception:
@@ -63,7 +63,7 @@ def _scores(scores: Sequence[float]) -> list[float]:
 
 
 def _metrics(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Those that can be stored: a figure that cannot is no reason to lose a score."""
+    """Return the metrics that the server accepts; an invalid one must not lose the score."""
     good = {
         name: value
         for name, value in metrics.items()

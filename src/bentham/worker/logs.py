@@ -1,4 +1,4 @@
-"""The worker's log on standard error: lines for people at a terminal, JSON for programs."""
+"""The worker's log on standard error: text on a terminal, otherwise JSON lines."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from bentham.worker.context import Log
 
 
 def make_log(stream: TextIO | None = None) -> Log:
-    """A logger of its own: nothing global is configured."""
+    """Return a logger, without changing global configuration."""
     out = sys.stderr if stream is None else stream
     processors: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,

@@ -1,4 +1,4 @@
-"""Drives the devices of one machine until it is told to stop, or there is nothing left to do."""
+"""Drives the devices of one worker until it is stopped or there is nothing left to run."""
 
 import random
 import signal
@@ -15,20 +15,20 @@ from bentham.worker.calls import BackgroundCalls
 from bentham.worker.context import Clock, Link, Log, Stop, WorkerContext, steady_clock
 from bentham.worker.device import DeviceLife
 
-ASK_SECONDS = 20.0  # how long the server may take to find something to run
-SLOTS_SECONDS = 1.0  # between looks at which slots there are
+ASK_SECONDS = 20.0  # how long a lease request waits on the server for a trial
+SLOTS_SECONDS = 1.0  # between checks of which slots exist
 
 
 class Worker:
-    """Some devices and the executor that runs their trials.
+    """Drives devices and the executor that runs their trials.
 
-    The client has `patience=0`, since devices try again by themselves. The first signal
-    (SIGTERM, SIGINT) ends it when the running trials have ended; the second gives them back; the
-    third ends it at once. With `exit_when_idle` it ends by itself when the server has had nothing
-    to run for so many seconds.
+    The client should have `patience=0`, since devices retry by themselves. The first signal
+    (SIGTERM, SIGINT) stops the worker when the running trials have ended; the second releases them;
+    the third stops it immediately. With `exit_when_idle`, the worker stops when the server has had
+    nothing to run for that many seconds.
 
-    Where the executor has slots that come and go, each is a device, `names` or not: a device whose
-    slot is gone gives back what it runs and leaves.
+    If the executor has slots, each slot is a device and `names` is ignored. Slots may appear and
+    disappear: a device whose slot is gone releases its trial and leaves.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Worker:
         calls: BackgroundCalls | None = None,
         chance: Callable[[], float] = random.random,
     ):
-        # A SimpleQueue, since a signal's handler may put into it while this thread waits on it.
+        # A SimpleQueue, since a signal handler may put into it while this thread waits on it.
         self._stirred: SimpleQueue[None] = SimpleQueue()
         self._clock, self._log, self._exit_when_idle = clock, log, exit_when_idle
         self.stop = Stop(clock)
@@ -65,12 +65,12 @@ class Worker:
         )
         self._has_slots = executor.slots() is not None
         self.devices = [] if self._has_slots else [self._device(name) for name in names]
-        self._failed: set[str] = set()  # slots that could not be devices
+        self._failed: set[str] = set()  # slots whose devices failed
         self._slots_at = 0.0
         self._signals = 0
 
     def run(self) -> None:
-        """Work until the end. Raises what makes it senseless to go on, as a revoked token."""
+        """Run until stopped or idle; raise errors that retries cannot fix (a revoked token)."""
         with self._listening():
             try:
                 while self.step():
@@ -81,7 +81,7 @@ class Worker:
                 self._context.executor.close()
 
     def step(self) -> bool:
-        """Step every device once; False when all have left."""
+        """Step every device once; return False when all have left."""
         if self._signals:
             self._heed()
         self._follow_slots()
@@ -94,9 +94,9 @@ class Worker:
                 raise InvalidInput(failed[0].failure)
         except NotAllowed as error:
             remedy = (
-                "an operator issues another: bentham token create --role device"
+                "an operator can create another: bentham token create --role device"
                 if error.status == 401
-                else "use one of the role device"
+                else "use a token with the role device"
             )
             text = f"the server does not accept the token ({error}); {remedy}"
             raise NotAllowed(text, error.status, error.problem) from None
@@ -104,7 +104,7 @@ class Worker:
         return bool(self.devices) or (self._has_slots and not self.stop.draining)
 
     def signalled(self) -> None:
-        """Take note of a signal; may be called at any time."""
+        """Record a signal; may be called at any time."""
         self._signals += 1
         self._stir()
 
@@ -112,7 +112,7 @@ class Worker:
         return DeviceLife(name, self._kind, self._context)
 
     def _follow_slots(self) -> None:
-        """A device for each slot that there is, and none for one that is gone."""
+        """Add a device for each new slot; retire devices whose slots are gone."""
         if not self._has_slots or self.stop.draining or self._clock() < self._slots_at:
             return
         self._slots_at = self._clock() + SLOTS_SECONDS
@@ -122,7 +122,7 @@ class Worker:
             if device.name not in slots:
                 device.retire()
         self._failed &= slots.keys()
-        # One that is back before its device has left is a device again after that.
+        # A slot that is back before its device has left gets a new device after that.
         for name in slots:
             if name not in known and name not in self._failed:
                 self.devices.append(self._device(name))
@@ -131,10 +131,10 @@ class Worker:
         if self._signals >= 3:
             raise KeyboardInterrupt
         if not self.stop.draining:
-            self._log.info("draining: running trials go on to their end; again to give them back")
+            self._log.info("draining: running trials continue; signal again to release them")
             self.stop.drain()
         if self._signals == 2 and not self.stop.hurried:
-            self._log.info("stopping: running trials are given back")
+            self._log.info("stopping: running trials are released")
             self.stop.hurry()
 
     def _end_when_idle(self) -> None:
@@ -143,14 +143,14 @@ class Worker:
         since = [device.idle_since for device in self.devices]
         latest = self._clock() - self._exit_when_idle
         if all(time is not None and time <= latest for time in since):
-            self._log.info("nothing left to run: leaving", idle_seconds=self._exit_when_idle)
+            self._log.info("nothing left to run: stopping", idle_seconds=self._exit_when_idle)
             self.stop.drain()
 
     def _sleep(self) -> None:
         wake = min((device.wake for device in self.devices), default=self._slots_at)
         try:
             self._stirred.get(timeout=max(0.0, min(1.0, wake - self._clock())))
-            while True:  # one look serves all that stirred
+            while True:  # one step handles all wake-ups
                 self._stirred.get_nowait()
         except Empty:
             pass
@@ -169,7 +169,7 @@ class Worker:
 
         before = {}
         for number in (signal.SIGTERM, signal.SIGINT):
-            # Who started this with an interrupt ignored wants it ignored.
+            # A signal that was ignored when the worker started stays ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, handle)
         try:

@@ -1,4 +1,4 @@
-"""Parsing of arguments of the remote commands: durations, times, study names, confirmation."""
+"""Argument parsing for the remote commands: durations, times, study names, confirmation."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ STUDY_ID = re.compile(r"s_[0-9a-z]{16}")
 
 
 def seconds_of(option: str, text: str) -> float:
-    """A duration in seconds, from text such as 90, 30m, 2h, 30d."""
+    """Parse a duration such as 90, 30m, 2h or 30d into seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw]?)", text.strip(), re.ASCII)
     if match is None:
         raise InvalidInput(
@@ -29,7 +29,7 @@ def seconds_of(option: str, text: str) -> float:
 
 
 def time_of(option: str, text: str) -> float:
-    """A time such as 2026-11-16T18:00 (local unless it has a time zone), or +2h from now."""
+    """Parse a time: 2026-11-16T18:00 (local unless it has a time zone), or +2h from now."""
     if text.startswith("+"):
         return time.time() + seconds_of(option, text[1:])
     try:
@@ -41,7 +41,7 @@ def time_of(option: str, text: str) -> float:
 
 
 def find_study(client: "Client", text: str) -> "StudyView":
-    """A study by its id or, if unique, by its name."""
+    """Find a study by its id or, if unique, by its name."""
     if STUDY_ID.fullmatch(text):
         try:
             return client.study(text)

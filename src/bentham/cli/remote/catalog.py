@@ -21,8 +21,8 @@ def algorithms(
     table = grid(["algorithm", "~for", "~hyperparameters"])
     for one in found:
         space = ", ".join(f"{name} {values}" for name, values in one.space.items())
-        tasks = " and ".join(one.tasks) or "anything"
-        table.add_row(one.name, tasks, space or "nothing")
+        tasks = " and ".join(one.tasks) or "any task"
+        table.add_row(one.name, tasks, space or "none")
     show(table)
 
 

@@ -87,7 +87,7 @@ def add(
 def list_datasets(
     as_json: AsJson = False, server: Server = DEFAULT_SERVER, token_file: TokenFile = None
 ) -> None:
-    """List your datasets and the shared ones.
+    """List your datasets and those shared with all tenants.
 
     For example:
 
@@ -98,12 +98,12 @@ def list_datasets(
     if as_json:
         print_json(datasets)
         return
-    table = grid(["id", "~name", "~whose", ">rows", ">columns", ">size", ">added"])
+    table = grid(["id", "~name", "~owner", ">rows", ">columns", ">size", ">added"])
     for one in datasets:
         table.add_row(
             one.id,
             whole(one.name),
-            cell(one.tenant or "everybody's"),
+            cell(one.tenant or "shared"),
             f"{one.rows:,}",
             f"{one.width:,}",
             size(one.bytes),
@@ -190,7 +190,7 @@ def drop(
 def upload(
     client: "Client", source: str, name: str | None = None, tenant: str | None = None
 ) -> tuple["DatasetView", str | None]:
-    """Upload a file or a dataset of scikit-learn; returns it and its usual target column."""
+    """Upload a file or a scikit-learn dataset; return it and its default target column, if any."""
     path = Path(source)
     if source.startswith(SOURCES):
         # Imported here, since it imports scikit-learn.
@@ -213,7 +213,7 @@ def upload(
 
 
 def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "DatasetView":
-    """A dataset by its id or name; your own before shared ones."""
+    """Find a dataset by its id or name; your own take precedence over shared ones."""
     found = [
         one
         for one in client.datasets()
@@ -229,7 +229,7 @@ def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "Dat
     if len(own) > 1:
         some = ", ".join(one.id for one in own[:4])
         raise InvalidInput(f"{len(own)} datasets are named {text!r}; use the id instead: {some}")
-    return client.dataset((own or found)[0].id)  # with all fields, which lists leave out
+    return client.dataset((own or found)[0].id)  # all fields; lists omit some
 
 
 @contextmanager
@@ -246,7 +246,7 @@ def waiting(text: str) -> Iterator[None]:
 def _show(one: "DatasetView") -> None:
     rows = [
         ("dataset", f"{one.name} ({one.id})"),
-        ("whose", one.tenant or "everybody's"),
+        ("owner", one.tenant or "shared"),
         ("size", f"{one.rows:,} rows x {len(one.columns):,} columns, {one.bytes:,} bytes"),
         ("sha256", one.hash),
         *(("note", note) for note in one.notes),

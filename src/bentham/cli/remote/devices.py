@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 device_app = typer.Typer(help="Devices, which run trials.", no_args_is_help=True)
 trial_app = typer.Typer(
-    help="Trials: one run of a model each, with state and score.", no_args_is_help=True
+    help="Trials: single runs of a model, with state and score.", no_args_is_help=True
 )
 MOST_SHOWN = 100
 
@@ -92,7 +92,7 @@ def leave(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Remove a device that is gone; the trial it ran, if any, is lost and runs elsewhere.
+    """Remove a device that is gone; its trial, if any, is lost and its model runs elsewhere.
 
     A running worker removes its devices itself. For example:
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 REASONS = {
     "policy": "Of all models that could be run, this one had the highest expected improvement "
     "per unit of expected cost.",
-    "warm-start": "Its study was new: every study runs a few models first, whatever their EI "
-    "rate, so that something is known about it.",
+    "warm-start": "Its study was new: every study first runs a few models regardless of their EI "
+    "rate, to get its first scores.",
     "starvation-guard": "Its study had waited too long while others were served, so it was "
     "next, although another model had a higher EI rate.",
 }
@@ -71,7 +71,7 @@ def explain(
 
 
 def page(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
-    """The decision as text and tables; `name_of` maps a study's id to its name."""
+    """Render the decision as text and tables; `name_of` maps a study's id to its name."""
     about = f" on {made.dataset}" if made.dataset else ""
     parts: list[RenderableType] = [
         Text(plain(f"Run {made.model}{about}"), style="bold"),
@@ -90,13 +90,13 @@ def page(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
                     f"{number(made.expected_improvement)}, weighted, over all studies that list it",
                 ),
                 ("expected cost", f"{span(made.cost)} of device time"),
-                ("EI rate", f"{number(made.rate)} a second"),
+                ("EI rate", f"{number(made.rate)} per second"),
             ]
         ),
     ]
     if made.gains:
         table = grid(
-            ["~study", "~tenant", ">improvement", ">weight", ">counts"], "\nGain per study"
+            ["~study", "~tenant", ">improvement", ">weight", ">weighted"], "\nGain per study"
         )
         for gain in made.gains:
             table.add_row(
@@ -122,7 +122,7 @@ def page(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
 
 def _changes(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
     if not made.changes:
-        return [Text("\nNo rule that you may see changed the outcome.")]
+        return [Text("\nNo rule visible to you changed the outcome.")]
     parts: list[RenderableType] = [Text("\nRules that changed the outcome", style="bold")]
     for change in made.changes:
         instead = (

@@ -27,14 +27,14 @@ def print_json(answer: "BaseModel | Iterable[BaseModel]") -> None:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print in the width of the terminal."""
+    """Print, at the width of the terminal."""
     console = Console(highlight=False)
     for part in parts:
         console.print(part)
 
 
 def grid(columns: Sequence[str], title: str | None = None) -> Grid:
-    """A table; '>' before a column's name aligns it right, '~' allows to crop it."""
+    """Return a table; '>' before a column's name aligns it right, '~' lets it wrap or crop."""
     made = Grid(title=title and Text(title), title_justify="left", title_style="bold")
     for name in columns:
         made.add_column(
@@ -46,7 +46,7 @@ def grid(columns: Sequence[str], title: str | None = None) -> Grid:
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> Grid:
-    """Names and values, one pair per line; long values wrap."""
+    """Return names and values, one pair per line; long values wrap."""
     made = Grid.grid(padding=(0, 2, 0, 0))
     made.add_column(no_wrap=True, style="dim")
     made.add_column(overflow="fold")
@@ -56,40 +56,40 @@ def fields(pairs: Iterable[tuple[str, str]]) -> Grid:
 
 
 def cell(text: str) -> Text:
-    """Text from users in a table: on one line, cropped if too long, never markup."""
+    """Return user text for a table: on one line, cropped if too long, not parsed as markup."""
     return Text(plain(text).replace("\n", " "), no_wrap=True, overflow="ellipsis")
 
 
 def whole(text: str) -> Text:
-    """A name whose end matters, such as a model's: wrapped instead of cropped."""
+    """Return user text that wraps instead of being cropped, such as the name of a model."""
     return Text(plain(text).replace("\n", " "), overflow="fold")
 
 
 def file_name(text: str) -> str:
-    """Text from users as a safe file name in this directory."""
+    """Turn user text into a safe file name in this directory."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.") or "unnamed"
 
 
 def size(count: int) -> str:
-    """A number of bytes with a unit."""
+    """Format a number of bytes with a unit."""
     if count < 1024:
         return f"{count} B"
     return f"{count / 2**10:,.1f} KiB" if count < 2**20 else f"{count / 2**20:,.1f} MiB"
 
 
 def plain(text: str) -> str:
-    """Text without control characters."""
+    """Replace control characters."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
 
 
 def plain_log(text: str) -> str:
-    """Output of a program without control characters; a lone carriage return ends a line."""
+    """Replace control characters in a program's output; a lone carriage return ends a line."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\t")
     return "\t".join(map(plain, lines))
 
 
 def number(value: float | None) -> str:
-    """Four significant digits."""
+    """Format a number with up to four significant digits."""
     if value is None:
         return "-"
     if value == 0.0:
@@ -100,7 +100,7 @@ def number(value: float | None) -> str:
 
 
 def moment(seconds: float | None) -> str:
-    """A time in the local time zone."""
+    """Format a time in the local time zone."""
     if seconds is None:
         return "-"
     try:
@@ -110,7 +110,7 @@ def moment(seconds: float | None) -> str:
 
 
 def span(seconds: float | None) -> str:
-    """A duration in its largest fitting unit."""
+    """Format a duration in the largest unit of which it has at least two."""
     if seconds is None:
         return "-"
     for unit, name in (("d", "days"), ("h", "h"), ("m", "min")):
@@ -121,5 +121,5 @@ def span(seconds: float | None) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """How long ago a time was."""
+    """Format how long ago a time was."""
     return "-" if seconds is None else f"{span(round(max(0.0, time.time() - seconds)))} ago"

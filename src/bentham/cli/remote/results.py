@@ -1,4 +1,4 @@
-"""`bentham study export` and `bentham study record`: the results of a study."""
+"""`bentham study export` and `bentham study record`: a study's best model and its scores."""
 
 from pathlib import Path
 from typing import Annotated

@@ -57,7 +57,7 @@ def status(
 
 
 def watch(client: "Client", every: float) -> None:
-    """Update until interrupted; wait for a server that is unreachable."""
+    """Update until interrupted; if the server is unreachable, show the error and keep trying."""
     seen: RenderableType = look(client)
     with Live(seen, console=Console(highlight=False), auto_refresh=False) as live:
         try:
@@ -74,7 +74,7 @@ def watch(client: "Client", every: float) -> None:
 
 
 def look(client: "Client") -> Group:
-    """The current state of the pool."""
+    """Query the pool and render its current state."""
     overview = client.overview()
     running = list(islice(client.trials(state="running"), MOST_TRIALS + 1))
     parts: list[RenderableType] = [_summary(client.server, overview), _tenants(overview)]

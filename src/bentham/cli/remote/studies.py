@@ -79,7 +79,7 @@ def show_study(
     [bold]bentham study show wine[/]
     """
     with connect(server, token_file) as client:
-        found = client.study(find_study(client, study).id)  # with all fields, which lists leave out
+        found = client.study(find_study(client, study).id)  # all fields; lists omit some
         candidates = client.candidates(found.id)
     if as_json:
         listed = ", ".join(candidate.model_dump_json() for candidate in candidates)

@@ -1,4 +1,4 @@
-"""`bentham study create`: a new study, on data or on your own models."""
+"""`bentham study create`: create a study on a dataset or on your own models."""
 
 import csv
 from pathlib import Path
@@ -52,7 +52,12 @@ def create(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column to predict.", rich_help_panel=DATA),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column to predict. [dim]\\[default: the usual one for sklearn: and openml: data; "
+            "otherwise required][/]",
+            rich_help_panel=DATA,
+        ),
     ] = None,
     task: Annotated[
         str | None,
@@ -107,7 +112,7 @@ def create(
             min=0,
             max=2**32 - 1,
             metavar="N",
-            help="Random seed for split and models.",
+            help="Random seed for the split and the models.",
             rich_help_panel=DATA,
         ),
     ] = 0,
@@ -115,8 +120,8 @@ def create(
         str,
         typer.Option(
             metavar="NAME",
-            help="Name of what the models are trained on; a tenant's studies with the same dataset "
-            "share their trials.",
+            help="Without --data: name of the dataset that the models train on; a tenant's studies "
+            "with the same dataset share their trials.",
         ),
     ] = "",
     metric: Annotated[
@@ -129,16 +134,24 @@ def create(
         ),
     ] = None,
     weight: Annotated[
-        float, typer.Option(metavar="W", help="Weight of the study's gains against others.")
+        float, typer.Option(metavar="W", help="Weight of the study's gains relative to others.")
     ] = 1.0,
     floor: Annotated[
         float, typer.Option(metavar="SCORE", help="Baseline score before the first result.")
     ] = 0.0,
     rows: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of rows of the dataset.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Without --data: number of rows in the dataset, used to predict costs.",
+        ),
     ] = None,
     columns: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of columns of the dataset.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Without --data: number of columns in the dataset, used to predict costs.",
+        ),
     ] = None,
     max_trials: Annotated[
         int | None,
@@ -178,7 +191,7 @@ def create(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Create a study: on data to train on, or on models that your own workers know.
+    """Create a study on a dataset, or on a list of models that your own workers can run.
 
     For example:
 
@@ -237,7 +250,7 @@ def _data(
     split: dict[str, Any],
     tenant: str | None,
 ) -> "DataAsked":
-    """The data of a study; a file is uploaded first."""
+    """Describe the study's data for the request; upload a file first."""
     from bentham.client.connection import asked
     from bentham.wire import DataAsked, SplitAsked
 
@@ -269,7 +282,7 @@ def _read_types(texts: list[str]) -> dict[str, str]:
 
 
 def read_models(text: str) -> dict[str, float | None]:
-    """Models and their costs from text such as svm=30,forest=120,boosting."""
+    """Parse models and their costs from text such as svm=30,forest=120,boosting."""
     models: dict[str, float | None] = {}
     for item in text.split(","):
         name, has_cost, cost = item.rpartition("=")
@@ -278,7 +291,7 @@ def read_models(text: str) -> dict[str, float | None]:
 
 
 def read_models_file(path: Path) -> dict[str, float | None]:
-    """Models and their costs from a CSV file."""
+    """Read models and their costs from a CSV file."""
     models: dict[str, float | None] = {}
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:

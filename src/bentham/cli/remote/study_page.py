@@ -1,4 +1,4 @@
-"""A study and its candidates, as text."""
+"""A study and its candidates, rendered for the terminal."""
 
 from collections.abc import Sequence
 from math import inf
@@ -18,7 +18,7 @@ ORDER = {"observed": 0, "running": 1, "untried": 2, "failed": 3}
 def study_page(
     study: "StudyView", candidates: "Sequence[Candidate] | None"
 ) -> list[RenderableType]:
-    """A study's fields; with candidates, its results and what may run next."""
+    """Render a study; with `candidates`, also a table of its scored, running and untried models."""
     best, trials = study.incumbent, study.trials
     rows = [
         ("study", f"{study.name} ({study.id})"),
@@ -45,16 +45,16 @@ def study_page(
     page: list[RenderableType] = [fields(rows)]
     if candidates is None:
         return page
-    table = grid(["~model", "state", ">score", ">believed", ">cost", ">EI rate"])
+    table = grid(["~model", "state", ">score", ">expected", ">cost", ">EI rate"])
     for one in sorted(candidates, key=_rank)[:MOST_CANDIDATES]:
-        believed = "-" if one.mean is None else number(one.mean)
+        expected = "-" if one.mean is None else number(one.mean)
         if one.sigma and one.mean is not None:
-            believed = f"{number(one.mean)} ±{one.sigma:.2g}"
+            expected = f"{number(one.mean)} ±{one.sigma:.2g}"
         table.add_row(
             whole(one.model),
             one.state,
             number(one.score),
-            believed if one.score is None else "",
+            expected if one.score is None else "",
             span(one.cost),
             number(one.rate),
         )
@@ -70,7 +70,7 @@ def _rank(one: "Candidate") -> tuple[int, float, float]:
 
 
 def _training(study: "StudyView") -> list[tuple[str, str]]:
-    """The data of a study, and what was inferred about it."""
+    """The target, the evaluation and the notes of a study on a dataset."""
     over = study.training
     if over is None:
         return []

@@ -1,4 +1,4 @@
-"""`bentham tenant ...`: tenants, with their weights and limits."""
+"""`bentham tenant ...`: create, list, show and change tenants."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ from bentham.errors import InvalidInput
 if TYPE_CHECKING:
     from bentham.wire import Limits, TenantView
 
-tenant_app = typer.Typer(help="Tenants, who share the devices.", no_args_is_help=True)
+tenant_app = typer.Typer(help="Tenants, which share the devices.", no_args_is_help=True)
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the tenant.", show_default=False)
@@ -35,10 +35,14 @@ DeviceSeconds = Annotated[
 def create(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="Letters, digits, '.', '_', '-'.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="Name of the tenant: letters, digits, '.', '_' and '-'.",
+            show_default=False,
+        ),
     ],
     weight: Annotated[
-        float, typer.Option(metavar="W", help="Weight of its gains against other tenants.")
+        float, typer.Option(metavar="W", help="Weight of its gains relative to other tenants.")
     ] = 1.0,
     running_trials: RunningTrials = None,
     device_seconds_per_day: DeviceSeconds = None,
@@ -115,7 +119,7 @@ def change(
     weight: Annotated[
         float | None,
         typer.Option(
-            metavar="W", help="Weight of its gains against other tenants.", show_default=False
+            metavar="W", help="Weight of its gains relative to other tenants.", show_default=False
         ),
     ] = None,
     running_trials: RunningTrials = None,
@@ -124,7 +128,7 @@ def change(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Change a tenant; what is not given stays as it is.
+    """Change a tenant; omitted options keep their current value.
 
     For example:
 

@@ -33,7 +33,7 @@ def create(
             metavar="NAME", help="Tenant of the token, for the role tenant.", show_default=False
         ),
     ] = None,
-    label: Annotated[str, typer.Option(metavar="TEXT", help="Note on what the token is for.")] = "",
+    label: Annotated[str, typer.Option(metavar="TEXT", help="What the token is for.")] = "",
     expires_in: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +71,7 @@ def create(
     elif out is None:
         print(issued.secret)
         print(
-            f"This is token {issued.id}; it is shown only once. Keep it in a file that only you "
+            f"This is token {issued.id}; it is shown only once. Store it in a file that only you "
             "can read (chmod 600).",
             file=sys.stderr,
         )
@@ -94,12 +94,12 @@ def list_tokens(
     if as_json:
         print_json(tokens)
         return
-    table = grid(["id", "role", "~tenant", "~label", "ends"])
+    table = grid(["id", "role", "~tenant", "~label", "expires"])
     for one in tokens:
-        ends = "never" if one.expires is None else moment(one.expires)
+        expires = "never" if one.expires is None else moment(one.expires)
         if one.revoked is not None:
-            ends = "revoked"
-        table.add_row(one.id, one.role, cell(one.tenant or "-"), cell(one.label), ends)
+            expires = "revoked"
+        table.add_row(one.id, one.role, cell(one.tenant or "-"), cell(one.label), expires)
     show(table)
 
 
@@ -120,7 +120,7 @@ def revoke(
     [bold]bentham token revoke 0123456789ab --yes[/]
     """
     with connect(server, token_file) as client:
-        confirm(f"Revoke token {token_id}? Requests with it will be refused from now on.", yes)
+        confirm(f"Revoke token {token_id}? Requests with it will be refused.", yes)
         revoked = client.revoke_token(token_id)
     if as_json:
         print_json(revoked)
@@ -136,7 +136,7 @@ def _issue_into(
     label: str,
     seconds: float | None,
 ) -> "IssuedToken":
-    """Issue a token after its file was created: a secret that cannot be saved would be lost."""
+    """Create the file, then issue the token: a secret that cannot be saved would be lost."""
     try:
         file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""`bentham whatif`: when mean regret would reach a level with more or fewer devices."""
+"""`bentham whatif`: estimate when mean regret reaches a level with more or fewer devices."""
 
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -47,14 +47,14 @@ def whatif(
             min=1,
             max=256,
             metavar="N",
-            help="Number of simulated samples; more give more precise bands and take longer.",
+            help="Number of simulations; more give more precise bands and take longer.",
         ),
     ] = 16,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Estimate when mean regret would fall below a level with other numbers of devices.
+    """Estimate when mean regret would fall below a level with a different number of devices.
 
     Simulates from the current posterior, under Bentham's policy and under round robin. Needs an
     admin token. For example:
@@ -75,15 +75,15 @@ def whatif(
 
 
 def _followed(client: "Client", asked: "WhatIf") -> "WhatIf":
-    """Wait for the answer; an interrupt cancels the job."""
-    found, looks = asked, 0
+    """Wait for the result; an interrupt cancels the job."""
+    found, polls = asked, 0
     with progress_bar(STEPS) as bar:
         try:
             while found.state in ("waiting", "running"):
                 bar.describe("simulating" if found.state == "running" else "waiting in the queue")
                 bar.advance_to(int(STEPS * found.progress))
-                time.sleep(SECONDS_BETWEEN[min(looks, len(SECONDS_BETWEEN) - 1)])
-                looks += 1
+                time.sleep(SECONDS_BETWEEN[min(polls, len(SECONDS_BETWEEN) - 1)])
+                polls += 1
                 found = client.what_if(asked.id)
         except KeyboardInterrupt:
             client.cancel_what_if(asked.id)
@@ -92,7 +92,7 @@ def _followed(client: "Client", asked: "WhatIf") -> "WhatIf":
 
 
 def page(found: "WhatIf") -> list[RenderableType]:
-    """The answer in one sentence, then per number of devices, then notes."""
+    """Render the result: one sentence, then a table by number of devices, then notes."""
     parts: list[RenderableType] = [Text(sentence(found), style="bold")]
     if found.answers and not _is_there(found):
         parts += [Text(""), _table(found)]
@@ -101,7 +101,7 @@ def page(found: "WhatIf") -> list[RenderableType]:
                 f"Estimated mean regret over {found.studies:,} open studies is "
                 f"{number(found.estimate)} now. Times are medians over {found.simulated} samples "
                 "from the posterior, bands run from the 10th to the 90th percentile; - and ? "
-                "mean longer than was simulated."
+                "mean later than the simulated period."
             )
         )
     notes = found.notes if found.studies else found.notes[1:]  # the first note repeats the sentence
@@ -115,7 +115,7 @@ def _is_there(found: "WhatIf") -> bool:
 
 
 def sentence(found: "WhatIf") -> str:
-    """The answer in one sentence."""
+    """Return the result in one sentence."""
     known = {(answer.devices, answer.policy): answer for answer in found.answers}
     ours, now = known.get((found.devices, OURS)), known.get((found.now, OURS))
     turns = known.get((found.devices, TURNS))
@@ -140,20 +140,20 @@ def sentence(found: "WhatIf") -> str:
 
 def _time(answer: "WhatIfAnswer") -> str:
     if answer.median is None:
-        return f"in longer than was simulated ({answer.reached:.0%} of the samples reached it)"
+        return f"after the simulated period ({answer.reached:.0%} of the samples reached it)"
     return f"in {span(answer.median)} ({_band(answer)})"
 
 
 def _band(answer: "WhatIfAnswer") -> str:
     low, high = span(answer.low), "?" if answer.high is None else span(answer.high)
-    unit = " " + high.partition(" ")[2]  # once, to leave room for the other columns
+    unit = " " + high.partition(" ")[2]  # shown only once, to leave room for the other columns
     return f"{low.removesuffix(unit)} to {high}"
 
 
 def _table(found: "WhatIf") -> RenderableType:
     table = grid([">devices", ">Bentham", "10 to 90 %", ">round robin", "10 to 90 %"])
     known = {(answer.devices, answer.policy): answer for answer in found.answers}
-    marks = {found.devices: "asked ", found.now: "now "}
+    marks = {found.devices: "requested ", found.now: "now "}
     for devices in sorted({answer.devices for answer in found.answers}):
         cells = [f"{marks.get(devices, '')}{devices}"]
         for policy in (OURS, TURNS):
