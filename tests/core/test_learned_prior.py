@@ -81,11 +81,11 @@ def test_a_prior_as_plain_data() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"models": ["a", "a"]}, "stands twice"),
+        ({"models": ["a", "a"]}, "duplicate model 'a'"),
         ({"models": ["a"], "history": [[1.0, 2.0]]}, "one column per model"),
-        ({"models": ["a"], "history": [[np.inf]]}, "is inf; a score"),
+        ({"models": ["a"], "history": [[np.inf]]}, "is inf; a score must be"),
         ({"models": ["a"], "features": [[np.nan]]}, "features"),
-        ({"models": ["a", "b"], "features": [[1.0], [2.0]], "groups": [1]}, "from 0 on"),
+        ({"models": ["a", "b"], "features": [[1.0], [2.0]], "groups": [1]}, "from 0 without gaps"),
         ({"switches": {"luck": True}}, "unknown switch"),
     ],
 )

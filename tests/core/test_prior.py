@@ -18,12 +18,12 @@ TWO = ["a", "b"]
     ("mean", "covariance", "words"),
     [
         ([0, 0], [[1, 0.5], [0.4, 1]], r"not symmetric: \[0, 1\] is 0.5 but \[1, 0\] is 0.4 \('a'"),
-        ([0, 0], [[1, 2], [2, 1]], r"covariance\[0, 1\] is 2 .*correlation beyond 1"),
+        ([0, 0], [[1, 2], [2, 1]], r"covariance\[0, 1\] is 2 .*correlation above 1"),
         ([0, 0], [[1, 0], [0, -1]], r"covariance\[1, 1\] is -1 \('b'\); a variance cannot be"),
         ([0, 0, 0], np.eye(2), r"mean has shape \(3,\); expected \(2,\)"),
         ([0, 0], np.eye(3), r"covariance has shape \(3, 3\); expected \(2, 2\)"),
         ([0, 0], [1, 1], r"covariance has shape \(2,\)"),
-        ([0, np.nan], np.eye(2), r"mean\[1\] is nan; every entry must be a number within"),
+        ([0, np.nan], np.eye(2), r"mean\[1\] is nan; every entry must be a number from"),
         ([0, 0], [[1, 0], [0, np.inf]], r"covariance\[1, 1\] is inf"),
         (["x", 0], np.eye(2), "not a number"),
     ],
@@ -36,13 +36,13 @@ def test_refused(mean: Any, covariance: Any, words: str) -> None:
 def test_not_psd_though_every_pair_is_possible() -> None:
     covariance = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
     with pytest.raises(
-        InvalidPrior, match=r"smallest eigenvalue is -0\.8.*jitter of at least 0\.8"
+        InvalidPrior, match=r"smallest eigenvalue is -0\.8.*add at least 0\.8 to its diagonal"
     ):
         SharedPrior(["a", "b", "c"], np.zeros(3), covariance)
 
 
 def test_names_and_jitter() -> None:
-    with pytest.raises(InvalidPrior, match="model 'a' stands twice"):
+    with pytest.raises(InvalidPrior, match="duplicate model 'a'"):
         SharedPrior(["a", "a"], [0, 0], np.eye(2))
     with pytest.raises(InvalidPrior, match="no models"):
         SharedPrior([], [], np.zeros((0, 0)))
@@ -54,7 +54,7 @@ def test_names_and_jitter() -> None:
 def test_the_other_layouts_refuse_too() -> None:
     with pytest.raises(InvalidPrior, match=r"similarity is not symmetric.*\('x', 'y'\)"):
         ProductPrior(["x", "y"], [[1.0, 0.5], [0.0, 1.0]], ["m"], [0], [[1]])
-    with pytest.raises(InvalidPrior, match="dataset 'x' stands twice"):
+    with pytest.raises(InvalidPrior, match="duplicate dataset 'x'"):
         ProductPrior(["x", "x"], np.eye(2), ["m"], [0], [[1]])
     with pytest.raises(InvalidPrior, match="mean is ragged"):
         ProductPrior(["x", "y"], np.eye(2), TWO, [[0.0], [0.0, 1.0]], np.eye(2))
@@ -72,7 +72,7 @@ def test_what_the_prior_does_not_know_is_refused() -> None:
         scheduler.add_study("s", {"a": 1.0, "c": 1.0})
     assert scheduler.studies == ()
     scheduler = Scheduler(ProductPrior(["x"], [[1]], ["a"], [0], [[1]]))
-    with pytest.raises(InvalidInput, match="nothing of dataset 'z'"):
+    with pytest.raises(InvalidInput, match="prior does not cover dataset 'z'"):
         scheduler.add_study("s", {"a": 1.0}, dataset="z")
 
 

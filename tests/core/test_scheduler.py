@@ -175,7 +175,7 @@ class TestStudies:
             ({"costs": {"m0": math.nan}}, "cost"),
             ({"costs": {"m0": 1.0}, "weight": 0.0}, "weight"),
             ({"costs": {"m0": 1.0}, "floor": math.inf}, "floor"),
-            ({"costs": {"m0": 1.0}, "name": ""}, "not empty"),
+            ({"costs": {"m0": 1.0}, "name": ""}, "non-empty string"),
         ],
     )
     def test_what_is_no_study(self, options: dict[str, object], words: str) -> None:
@@ -255,7 +255,7 @@ def test_every_event_is_recorded_in_order_and_refusals_are_not() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(InvalidInput, match="unknown policy 'best'; choose one of joint, mdmt"):
         Scheduler(prior(), "best")
-    with pytest.raises(InvalidInput, match="pass a prior, or none"):
+    with pytest.raises(InvalidInput, match="pass a prior object, or None"):
         Scheduler("learned")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="the cost exponent is 1"):
         Scheduler(prior(), cost_exponent="1")  # type: ignore[arg-type]
@@ -318,13 +318,13 @@ def test_many_studies_on_one_dataset_are_added_in_no_time() -> None:
 
 @pytest.mark.parametrize("costs", [{"m0": "x"}, [1], "m0", {"": 1.0}, {"m0": 10**400}, 3])
 def test_costs_that_are_no_numbers(costs: object) -> None:
-    with pytest.raises(InvalidInput, match="costs map models to numbers"):
+    with pytest.raises(InvalidInput, match=r"costs must map model names \(non-empty strings\) to"):
         scheduler().add_study("s", costs)  # type: ignore[arg-type]
 
 
 def test_names_are_texts_and_trials_are_numbered() -> None:
     s = scheduler()
-    with pytest.raises(InvalidInput, match="named by a text"):
+    with pytest.raises(InvalidInput, match="the name of a study is 7; give a non-empty string"):
         s.add_study(7, {"m0": 1.0})  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="the dataset is 5"):
         s.add_study("s", {"m0": 1.0}, dataset=5)  # type: ignore[arg-type]

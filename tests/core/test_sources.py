@@ -153,16 +153,16 @@ def test_kernel_refuses_what_it_cannot_use() -> None:
         kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=0.0)
     with pytest.raises(InvalidPrior, match=r"length_scales has shape \(3,\); expected \(1,\)"):
         kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=[1.0, 1.0, 1.0])
-    with pytest.raises(InvalidPrior, match="features is ragged or holds something"):
+    with pytest.raises(InvalidPrior, match="features is ragged or contains a value"):
         kernel_prior(["a", "b"], ["x", "y"], history)
     with pytest.raises(InvalidPrior, match="features is ragged"):
         kernel_prior(["a", "b"], [[0.0], [1.0, 2.0]], history)
-    with pytest.raises(InvalidPrior, match="history is ragged or holds something that is not"):
+    with pytest.raises(InvalidPrior, match="history is ragged or contains a value that is not"):
         kernel_prior(["a", "b"], [0.0, 1.0], [["x", "y"]])
     tiny = kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=1e-320)
     assert tiny.covariance[0, 1] == 0.0  # at that scale no two models are alike
     for length_scales in (None, 0.5):
         with pytest.raises(InvalidPrior, match="pass a jitter above zero"):
             kernel_prior(["a", "b"], [1.0, 1.0], history, "rbf", length_scales, jitter=0.0)
-    with pytest.raises(InvalidPrior, match="holds no score"):
+    with pytest.raises(InvalidPrior, match="history contains no scores"):
         kernel_prior(["a", "b"], [0.0, 1.0], [[np.nan, np.nan]])

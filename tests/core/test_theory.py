@@ -226,12 +226,14 @@ def test_what_breaks_the_bounds_is_said() -> None:
 
     assert broken() == ()
     assert broken(warm_start="mean") == ("a warm start chose trials",)
-    assert broken(Study("s", study.costs, weight=9.0)) == ("study 's' has a weight",)
+    assert broken(Study("s", study.costs, weight=9.0)) == ("study 's' has a weight other than 1",)
     assert broken(Study("s", study.costs, floor=0.5)) == ("study 's' has scores below its floor",)
     assert broken(disturbances=Disturbances(failure=1.0)) == ("trials failed or were lost",)
     wide = SharedPrior(["dear", "cheap"], [0.6, 0.5], 2.0 * np.eye(2))
     run = simulate([study], truth, wide, devices=1, warm_start="none")
-    assert bounds_of_run(wide, truth, run.events).broken == ("a prior deviation is above 1",)
+    assert bounds_of_run(wide, truth, run.events).broken == (
+        "a prior standard deviation is above 1",
+    )
     with pytest.raises(InvalidInput, match="without studies or devices"):
         bounds_of_run(prior, truth, [])
 

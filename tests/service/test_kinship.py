@@ -58,8 +58,8 @@ def names(count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("family", "features", "words"),
     [
-        ("", {}, "name it by a text"),
-        (3, {}, "name it by a text"),
+        ("", {}, "give a non-empty string"),
+        (3, {}, "give a non-empty string"),
         ("f", {"x": 1.5}, "feature 'x' .* is 1.5"),
         ("f", {"x": -0.1}, "range from 0 to 1"),
         ("f", {"x": math.nan}, "is nan"),

@@ -1,7 +1,7 @@
 """The core: prior -> posterior -> acquisition -> policy -> decision.
 
 No clock, no I/O, no threads, no global random state: events in, decisions out. Time enters only
-as a field of an event. Imports point inwards; nothing here knows of simulator, service or CLI.
+as a field of an event. The core imports nothing from the simulator, the service or the CLI.
 """
 
 from bentham.core.costs.learned import PastCosts

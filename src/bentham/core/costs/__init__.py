@@ -1,1 +1,1 @@
-"""Costs: what trials are expected to take, learned from those that ended."""
+"""Costs: expected durations of trials, learned from completed trials."""

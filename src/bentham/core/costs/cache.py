@@ -1,8 +1,7 @@
-"""What follows from the costs that are known of datasets, kept for as long as it holds.
+"""Cache of the posteriors and predictions of the costs on datasets.
 
-Nothing but a cache: what it gives would come out the same, to the bit, if it were empty. A dataset
-of which one more cost is known is conditioned on that one, not on all again; one of which nothing
-changed is not conditioned at all.
+Results are the same, to the bit, as with an empty cache. If one more cost of a dataset is known,
+its posterior is conditioned on that cost only; if nothing changed, it is not conditioned at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ Logs = Mapping[int, float]
 
 
 class CostQuery(NamedTuple):
-    """A dataset, the prior of its log costs, and those that are known; never changed in place."""
+    """A dataset, the prior of its log costs, and its known log costs; never changed in place."""
 
     dataset: str
     prior: BlockPrior
@@ -26,14 +25,14 @@ class CostQuery(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """The mean and the deviation of every log cost of a dataset."""
+    """Mean and standard deviation of every log cost of a dataset."""
 
     mean: Vector
     sigma: Vector
 
 
 class KnownCosts:
-    """Posteriors and predictions of datasets, all under the latest prior."""
+    """Cached posteriors and predictions of datasets, all under the latest prior."""
 
     def __init__(self) -> None:
         self._prior: BlockPrior | None = None
@@ -41,20 +40,20 @@ class KnownCosts:
         self._predictions: dict[str, tuple[Logs, Prediction]] = {}
 
     def __getstate__(self) -> dict[str, object]:
-        return {}  # a snapshot does without
+        return {}  # not saved in snapshots
 
     def __setstate__(self, _: dict[str, object]) -> None:
         self.__init__()  # type: ignore[misc]
 
     def believe(self, prior: BlockPrior) -> None:
-        """This is the latest prior; what was computed under another is of no more use."""
+        """Set the latest prior; results computed under another one are discarded."""
         if prior is not self._prior:
             self._prior = prior
             self._posteriors.clear()
             self._predictions.clear()
 
     def posterior(self, asked: CostQuery) -> Posterior:
-        """The posterior of one dataset, under the latest prior; from now on it is kept."""
+        """Return the posterior of one dataset under the latest prior, and cache it."""
         posterior = self._extended(asked)
         if posterior is None:
             posterior = Posterior(asked.prior)
@@ -64,7 +63,7 @@ class KnownCosts:
         return posterior
 
     def predictions(self, questions: Sequence[CostQuery]) -> list[Prediction]:
-        """What is to be expected on several datasets; each as if it were the only one."""
+        """Return the predictions for several datasets, each as if it were the only one."""
         found: dict[int, Prediction] = {}
         left: dict[int, list[int]] = {}  # by the prior's identity
         for place, asked in enumerate(questions):
@@ -93,7 +92,7 @@ class KnownCosts:
         return Prediction(posterior.mean.copy(), sigma)
 
     def _extended(self, asked: CostQuery) -> Posterior | None:
-        """The posterior that was kept, if nothing but more was observed since."""
+        """Return the cached posterior with new observations added; None if it cannot be used."""
         before, posterior = self._posteriors.get(asked.dataset, (None, None))
         if before is None or posterior is None or asked.prior is not self._prior:
             return None
@@ -108,7 +107,7 @@ class KnownCosts:
 
 
 def _predicted(questions: Sequence[CostQuery]) -> list[Prediction]:
-    """Predictions under one prior, from scratch."""
+    """Compute predictions under one prior from scratch."""
     known = condition(
         questions[0].prior,
         [list(asked.logs) for asked in questions],

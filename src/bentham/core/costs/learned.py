@@ -1,29 +1,30 @@
-"""What an arm will cost where nobody said: learned from the trials that ended.
+"""Costs of arms, learned from the durations of completed trials.
 
-The logarithms of costs are scores by another name: a dataset has some of them observed, all
-datasets share what is learned. So the same learned prior (`learning`), without a warp, is fitted
-to log durations: the level of a dataset, the effect of a model, how models vary together, with a
-t distribution where datasets differ; models that are described alike are expected to cost alike.
-What is known of a dataset before any trial, its rows and columns, enters as two more log values of
-it that are observed from the start, moved so that they vary about the level of the costs.
+Log costs are treated like scores: some of a dataset's log costs are observed, and all datasets
+share what is learned. So the same learned prior (`learning`), without a warp, is fitted to log
+durations: the level of a dataset, the effect of a model, how models vary together, and a t
+distribution for differences between datasets. Models with similar descriptions are expected to
+have similar costs. The numbers of rows and columns of a dataset, known before any trial, enter as
+two more log values that are observed from the start, shifted to vary around the level of the costs.
 
     log c = log duration - offset of the device's kind
 
-A trial that has run for longer than expected is not waited for: until it ends it is taken to need
-twice the time that it ran already. And while hardly a trial has ended, datasets disagree on what
-models may cost, each by fixed draws of its own; so devices that know nothing yet do not all begin
-with the same, perhaps very long, model.
+A trial that takes longer than expected counts before it ends: until then, its duration is assumed
+to be twice the time it has run so far. While few trials have ended, the guessed costs of a model
+differ between datasets, by fixed draws for each dataset, so that the first devices do not all
+start with the same, perhaps very long, model.
 
-What a study says of a cost is an estimate, too. Where costs are to be corrected, how good such
-estimates are is learned from the trials that ended: b and s^2 are the mean and the variance of log
-duration less log estimate. An estimate e, moved by b (it may be in another unit), and a prediction
-N(mu, v) make N((mu/v + (e + b)/s^2) / (1/v + 1/s^2), ...); estimates that have always been right
-are taken as they are.
+A cost given by a study is an estimate, too. If costs are to be corrected, the accuracy of estimates
+is learned from completed trials: b and s^2 are the mean and the variance of log duration minus log
+estimate. An estimate e, shifted by b (it may be in another unit), and a prediction N(mu, v) combine
+to N((mu/v + (e + b)/s^2) / (1/v + 1/s^2), ...). Estimates that have always been exact are used
+unchanged.
 
-A kind's offset is the average surprise on its devices, shrunk to nothing by one pseudo-trial. It
-multiplies all costs alike, and so does not change which arm is best for a device; it keeps a fast
-device from making models look cheap. The cost in the EI rate is the expected one, exp(mean +
-variance / 2), since over a long run gain per time is expected gain by expected cost.
+The offset of a kind is the average surprise on its devices, shrunk towards zero by one
+pseudo-trial. It multiplies all costs by the same factor, so it does not change which arm is best
+for a device; it prevents a fast device from making models look cheap. The EI rate uses the expected
+cost, exp(mean + variance / 2), since over a long run gain per time is expected gain divided by
+expected cost.
 """
 
 import math
@@ -45,24 +46,24 @@ from bentham.errors import InvalidInput
 
 # Past costs, by dataset and model.
 PastCosts = Mapping[str, Mapping[str, float]]
-# Past runs, by dataset and model: the score, and what it cost if that is known.
+# Past runs, by dataset and model: the score, and the cost if known.
 History = Mapping[str, Mapping[str, tuple[float, float | None]]]
 
-# No model is called so: a name is not empty, and these are not names a person would give.
+# Reserved model names, which no user would choose.
 ROWS, COLUMNS = "\0rows", "\0columns"
-# An estimate off by less than this is right: the rest is the rounding of times.
+# A log estimate with a smaller error than this is exact: the rest is rounding of times.
 EXACT = 1e-6
 _NOTHING: dict[int, float] = {}
 
 
 class CostModel:
-    """Predicts costs, and learns from durations.
+    """Predicts costs and learns from durations.
 
-    As long as every study says what its models cost, and is right, durations are only kept; they
-    are learned from once somebody is not.
+    As long as studies give the costs of all models and those are exact, durations are only stored.
+    Learning starts with the first cost that is missing or needs correction.
     """
 
-    settled = False  # whether what is expected stays as it is
+    settled = False  # whether expected costs never change
 
     def __init__(self, past: PastCosts | None = None, correct: bool = False):
         given = _as_past(past or {})
@@ -76,18 +77,18 @@ class CostModel:
         self._prior = LearnedPrior(tuple(models), history, switches={"warp": False})
         self._learner: Learner | None = None
         self._begin_fit: Begin = when_needed
-        self._past: list[Mapping[str, Mapping[str, float]]] = []  # came later, as log costs
-        self._early: list[tuple[str, str, float]] = []  # what came before anybody needed it
+        self._past: list[Mapping[str, Mapping[str, float]]] = []  # added later, as log costs
+        self._early: list[tuple[str, str, float]] = []  # stored before learning started
         self._descriptions: dict[str, ModelDescription] = {}
-        self._order: dict[str, int] = {}  # of datasets, as they came
-        self._trials, self._level = 0, 0.0  # how many ended, the sum of their logs
+        self._order: dict[str, int] = {}  # of datasets, in order of arrival
+        self._trials, self._level = 0, 0.0  # ended trials, sum of their log durations
         self._sizes: dict[str, dict[str, float]] = {ROWS: {}, COLUMNS: {}}
         self._centre = {ROWS: 0.0, COLUMNS: 0.0}
         self._correct = correct
-        self._tested, self._bias, self._scatter = 0, 0.0, 0.0  # of estimates: Welford's sums
+        self._tested, self._bias, self._scatter = 0, 0.0, 0.0  # errors of estimates (Welford)
         self._running: dict[int, _Running] = {}
         self._known = KnownCosts()
-        self._kinds: dict[str, tuple[int, float]] = {}  # how many trials, the sum of surprises
+        self._kinds: dict[str, tuple[int, float]] = {}  # number of trials, sum of surprises
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_begin_fit": None}
@@ -97,15 +98,15 @@ class CostModel:
         self._begin_fit = when_needed
 
     def fit_by(self, begin: Begin) -> None:
-        """Have fits that are begun before they are needed computed by somebody else."""
+        """Compute fits elsewhere before they are needed; `begin` starts one."""
         self._begin_fit = begin
         if self._learner is not None:
             self._learner.begin = begin
 
-    # -- what happens
+    # -- events
 
     def remember(self, history: History) -> None:
-        """Take in what past runs cost, where that is known."""
+        """Add the known costs of past runs."""
         past = {
             dataset: {
                 model: math.log(cost) for model, (_, cost) in runs.items() if cost is not None
@@ -117,7 +118,7 @@ class CostModel:
             self._learner.remember(self._past[-1])
 
     def introduce(self, study: Study) -> None:
-        """Take in what a study says of its dataset and its models."""
+        """Add a study's descriptions and dataset size; start learning if a cost is missing."""
         for model, description in study.descriptions.items():
             self._descriptions.setdefault(model, description)
         self._order.setdefault(study.dataset, len(self._order))
@@ -131,35 +132,35 @@ class CostModel:
     def start(
         self, trial: int, dataset: str, model: str, kind: str, time: float, said: float
     ) -> None:
-        """A trial begins; what it costs was said, or not (NaN)."""
+        """Note that a trial started; `said` is its given cost, NaN if none."""
         estimate = None if math.isnan(said) else math.log(said)
         expected = self._log(dataset, model)
         self._running[trial] = _Running(dataset, model, kind, time, estimate, expected, expected)
 
     def drop(self, trial: int) -> None:
-        """A trial ended without a score: how long it would have taken is not known."""
+        """Note that a trial ended without a score: its full duration is unknown."""
         running = self._running.pop(trial)
         if running.overdue and self._learner is not None:
             column = self._learner.columns(running.dataset)[running.model]
             self._learner.forget(running.dataset, column)
 
     def end(self, trial: int, time: float) -> bool:
-        """A trial ended; others that run for longer than expected by now are noted, too.
+        """Note that a trial ended, and which running trials take longer than expected by now.
 
         Returns whether predictions for other datasets changed.
         """
         running = self._running.pop(trial)
         duration = time - running.start
         changed = False
-        if duration > 0.0:  # else times are not reported
+        if duration > 0.0:  # otherwise times are not reported
             log = _log(duration)
             self._trials, self._level = self._trials + 1, self._level + log
-            if self._trials & (self._trials - 1) == 0:  # the level is known twice as well as before
+            if self._trials & (self._trials - 1) == 0:  # whenever the number of trials has doubled
                 self._place_all()
             trials, surprises = self._kinds.get(running.kind, (0, 0.0))
             if running.expected is not None:
                 self._kinds[running.kind] = trials + 1, surprises + log - running.expected
-            # With one kind of device there is nothing to tell apart.
+            # With only one kind of device there is no offset.
             offset = surprises / (trials + 1) if len(self._kinds) > 1 else 0.0
             changed = self._test(log - offset, running.estimate)
             self._note(running.dataset, running.model, log - offset)
@@ -177,15 +178,15 @@ class CostModel:
             running.assumed, running.overdue = _log(2.0 * elapsed), True
             self._note(running.dataset, running.model, running.assumed)
 
-    # -- what is believed
+    # -- beliefs
 
     @property
     def doubts(self) -> bool:
-        """Whether costs that were said are to be corrected."""
+        """Whether given costs are to be corrected."""
         return self._correct and (abs(self._bias) > EXACT or self._scatter > 0.0)
 
     def admit(self, models: Sequence[str]) -> Integers | None:
-        """Get to know models; returns their columns, which stay. None before there is learning."""
+        """Add models; returns their columns, which never change, or None before learning starts."""
         if self._learner is None:
             return None
         self._learner.admit(models, self._descriptions)
@@ -193,7 +194,7 @@ class CostModel:
         return np.array([columns[model] for model in models], dtype=np.int64)
 
     def belief(self, dataset: str) -> CostBelief:
-        """What is believed of a dataset's costs now."""
+        """Return the current belief about a dataset's costs."""
         prior: BlockPrior | None = None
         logs: Logs = _NOTHING
         if self._learner is not None and self._learner.parameters is not None:
@@ -204,16 +205,16 @@ class CostModel:
         return CostBelief(dataset, prior, logs, order, self._trials, self._bias, error, self._known)
 
     def expected(self, dataset: str, models: Sequence[str], said: Vector) -> Vector:
-        """The expected costs of models on a dataset; `said` is NaN where nobody said it."""
+        """Return the expected costs of models on a dataset; `said` is NaN where none is given."""
         columns = self.admit(models)
         return expected_costs([CostQuestion(self.belief(dataset), columns, said)])[0]
 
     def posterior(self, asked: CostQuery) -> Posterior:
-        """The posterior of a dataset's log costs; it is shared, and not to be conditioned on."""
+        """Return the posterior of a dataset's log costs; it is shared: do not condition it."""
         return self._known.posterior(asked)
 
     def _place(self, name: str, dataset: str) -> None:
-        """Enter the size of a dataset as a log cost that varies about the level of costs."""
+        """Enter the size of a dataset as a log value, shifted to the level of the log costs."""
         if self._learner is not None:
             sizes = self._sizes[name]
             log = sizes[dataset] - self._centre[name] + self._level / max(1, self._trials)
@@ -226,7 +227,7 @@ class CostModel:
                 self._place(name, dataset)
 
     def _begin(self) -> None:
-        """Learn, from what was kept and from now on."""
+        """Start learning, from the stored durations and from now on."""
         if self._learner is not None:
             return
         self._learner = self._prior.learner()
@@ -241,7 +242,7 @@ class CostModel:
         self._learner.fit()
 
     def _test(self, log: float, estimate: float | None) -> bool:
-        """Compare a log duration with what was said; returns whether doubts arise."""
+        """Compare a log duration with its estimate; returns whether corrections start now."""
         if estimate is None:
             return False
         known, error = self.doubts, log - estimate
@@ -256,7 +257,7 @@ class CostModel:
         return False
 
     def _log(self, dataset: str, model: str) -> float | None:
-        """The log cost to be expected, None if nothing is known."""
+        """Return the expected log cost; None if nothing is known."""
         if self._learner is None or self._learner.parameters is None:
             return None
         self._learner.admit([model], self._descriptions)
@@ -270,7 +271,7 @@ class CostModel:
         self._learner.note(dataset, self._learner.columns(dataset)[model], log)
 
     def _mean(self, dataset: str) -> Vector:
-        """The log costs to be expected on a dataset."""
+        """Return the expected log costs on a dataset."""
         assert self._learner is not None
         prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
         self._known.believe(prior)
@@ -283,10 +284,10 @@ class _Running:
     model: str
     kind: str
     start: float
-    estimate: float | None  # what was said of its log cost
-    expected: float | None  # its log cost, when it began
-    assumed: float | None  # the same, by now
-    overdue: bool = False  # whether it ran for longer than was expected
+    estimate: float | None  # its given log cost
+    expected: float | None  # its expected log cost when it started
+    assumed: float | None  # its expected log cost now
+    overdue: bool = False  # whether it takes longer than expected
 
 
 def _log(duration: float) -> float:
@@ -294,18 +295,18 @@ def _log(duration: float) -> float:
 
 
 def checked_history(history: History) -> History:
-    """Past runs as given, if every score and cost is a number that can be used."""
+    """Return past runs unchanged; raise InvalidInput if a score or cost cannot be used."""
     for dataset, runs in history.items():
         for model, (score, cost) in runs.items():
             if not abs(score) <= LARGEST:
                 raise InvalidInput(
                     f"the score of model {model!r} on {dataset!r} is {score}; "
-                    "a score is a finite number: leave out runs without one"
+                    "give a finite number, and omit runs without a score"
                 )
             if cost is not None and not SMALLEST_COST <= cost <= LARGEST:
                 raise InvalidInput(
                     f"the cost of model {model!r} on {dataset!r} is {cost}; "
-                    f"a cost is a number from {SMALLEST_COST:g} to {LARGEST:g}, or left out"
+                    f"give a number from {SMALLEST_COST:g} to {LARGEST:g}, or omit it"
                 )
     return history
 
@@ -321,6 +322,6 @@ def _as_past(past: PastCosts) -> PastCosts:
             if not number or not SMALLEST_COST <= cost <= LARGEST:
                 raise InvalidInput(
                     f"the past cost of model {model!r} on {dataset!r} is {cost!r}; "
-                    f"a cost is a number from {SMALLEST_COST:g} to {LARGEST:g}"
+                    f"give a number from {SMALLEST_COST:g} to {LARGEST:g}"
                 )
     return past

@@ -1,8 +1,7 @@
-"""The costs to be expected on datasets, from what was believed of them at some moment.
+"""Expected costs on datasets, computed on demand from beliefs captured earlier.
 
-A belief is captured at an event and costs next to nothing; what it expects is computed when
-somebody looks, of as many datasets at once as are looked at. Most beliefs are replaced by later
-ones before anybody does.
+Capturing a belief at an event costs almost nothing. Its expected costs are computed when they are
+needed, for many datasets at once. Most beliefs are replaced by later ones before that.
 """
 
 import math
@@ -17,9 +16,9 @@ from bentham.core.gaussian.prior import BlockPrior
 from bentham.core.gaussian.validation import Integers, Vector
 from bentham.core.problem.study import LARGEST, SMALLEST_COST
 
-# Beyond this deviation of a log cost, the expected cost says nothing any more.
+# Upper limit of the standard deviation of a log cost; above it, expected costs are meaningless.
 LARGEST_DEVIATION = 2.0
-# The deviation of a log cost when nothing is known.
+# The standard deviation of a log cost if nothing is known.
 FIRST_DEVIATION = 1.5
 # Steps of a Kronecker sequence over datasets and models.
 _DATASET_STEP, _MODEL_STEP, _TAIL = math.sqrt(2.0), math.sqrt(3.0), 1e-3
@@ -27,17 +26,17 @@ _LOWEST, _HIGHEST = math.log(SMALLEST_COST), math.log(LARGEST)
 
 
 class CostBelief(NamedTuple):
-    """What is believed of the costs on one dataset.
+    """A belief about the costs on one dataset.
 
     name     meaning
-    dataset  its name
-    prior    of log costs; None before anything was learned
-    logs     the log costs known of the dataset, by the prior's column; never changed in place
-    order    the dataset's, as it came
-    trials   how many ended
-    bias     by how much estimates are off in the mean
-    error    the variance of that; None where estimates are not doubted
-    known    what was computed of the same already
+    dataset  name of the dataset
+    prior    prior of the log costs; None before anything was learned
+    logs     known log costs of the dataset, by column of the prior; never changed in place
+    order    number of the dataset, in order of arrival
+    trials   number of ended trials
+    bias     mean of log duration minus log estimate
+    error    variance of the same; None if estimates are not corrected
+    known    cache of posteriors and predictions
     """
 
     dataset: str
@@ -51,15 +50,15 @@ class CostBelief(NamedTuple):
 
 
 class CostQuestion(NamedTuple):
-    """Which costs are asked for: `columns` of the belief's prior; `said` is NaN if nobody did."""
+    """The costs to compute: `columns` of the belief's prior; `said` is NaN if no cost is given."""
 
     belief: CostBelief
-    columns: Integers | None  # None only where the belief has no prior
+    columns: Integers | None  # None only if the belief has no prior
     said: Vector
 
 
 def expected_costs(questions: Sequence[CostQuestion]) -> list[Vector]:
-    """The expected costs, one array per question; each as if it were the only question."""
+    """Return the expected costs, one array per question, each as if it were the only question."""
     lengths = [len(question.said) for question in questions]
     said = np.concatenate([question.said for question in questions])
     mean, sigma = _predictions(questions, lengths)
@@ -76,7 +75,7 @@ def expected_costs(questions: Sequence[CostQuestion]) -> list[Vector]:
 
 
 def _predictions(questions: Sequence[CostQuestion], lengths: list[int]) -> tuple[Vector, Vector]:
-    """The mean and the deviation of every log cost asked for, one question after the other."""
+    """Return mean and standard deviation of every requested log cost, question by question."""
     total = sum(lengths)
     mean, sigma = np.zeros(total), np.full(total, FIRST_DEVIATION)
     starts = np.cumsum([0, *lengths])
@@ -100,7 +99,7 @@ def _asked(belief: CostBelief) -> CostQuery:
 def _guessed(
     questions: Sequence[CostQuestion], lengths: list[int], mean: Vector, sigma: Vector
 ) -> Vector:
-    """Where nobody said: expected, and while little is known different on every dataset."""
+    """Return expected costs where none is given; varied by dataset while few trials have ended."""
     orders = np.repeat([question.belief.order * _DATASET_STEP for question in questions], lengths)
     steps = orders + np.concatenate([np.arange(length) for length in lengths]) * _MODEL_STEP
     draws = ndtri(np.clip((0.5 + steps) % 1.0, _TAIL, 1.0 - _TAIL))
@@ -113,7 +112,7 @@ def _guessed(
 def _corrected(
     questions: Sequence[CostQuestion], lengths: list[int], mean: Vector, sigma: Vector, said: Vector
 ) -> Vector:
-    """What was said and what is predicted, each by how good it proved to be."""
+    """Combine given and predicted costs, each weighted by its accuracy."""
     beliefs = [question.belief for question in questions]
     bias = np.repeat([belief.bias for belief in beliefs], lengths)
     error = np.repeat([1.0 if b.error is None else b.error for b in beliefs], lengths)

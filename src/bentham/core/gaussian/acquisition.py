@@ -1,13 +1,13 @@
-"""Expected improvement (Lemma 1), of plain scores and of warped ones.
+"""Expected improvement (Lemma 1) of plain and of warped scores.
 
 symbol  meaning
 u       (mu - incumbent) / sigma
 tau(u)  u Phi(u) + phi(u), the integral of the normal distribution function up to u
 EI      E[max(z - incumbent, 0)] = sigma tau(u); max(mu - incumbent, 0) where sigma = 0
 
-Where y = -log(const - z) is Gaussian, an improvement of z over the incumbent is, in units of
-dz/dy at the incumbent, 1 - exp(-(y - y_incumbent)): it saturates at the ceiling. With d = gap /
-sigma and the gap mu - y_incumbent, its expectation over y above y_incumbent is
+If y = -log(const - z) is Gaussian, the improvement of z over the incumbent, in units of dz/dy at
+the incumbent, is 1 - exp(-(y - y_incumbent)): it saturates at the ceiling. Its expectation over y
+above y_incumbent, with gap = mu - y_incumbent and d = gap / sigma, is
 
         Phi(d) - exp(sigma^2 / 2 - gap) Phi(d - sigma)
 """
@@ -24,32 +24,32 @@ _INVERSE_ROOT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 def tau(u: Vector) -> Vector:
-    """tau(u) = u Phi(u) + phi(u), Lemma 1; never negative, whatever the rounding."""
+    """Return tau(u) = u Phi(u) + phi(u), Lemma 1; never negative, despite rounding."""
     tail: Vector = np.maximum(u * ndtr(u) + _INVERSE_ROOT_TWO_PI * np.exp(-0.5 * u * u), 0.0)
     return tail
 
 
 def expected_improvement(mean: Vector, sigma: Vector, incumbent: Vector | float) -> Vector:
-    """Eq. (3) in closed form: Lemma 1, and its limit where sigma is zero."""
+    """Return Eq. (3) in closed form: Lemma 1, and its limit where sigma is 0."""
     gap = mean - incumbent
     known = sigma <= 0.0
-    with np.errstate(over="ignore"):  # (mu - incumbent) / sigma may square to infinity: phi is 0
+    with np.errstate(over="ignore"):  # gap / sigma squared may overflow: phi is 0 then
         improvement: Vector = sigma * tau(gap / np.where(known, 1.0, sigma))
     return np.where(known, np.maximum(gap, 0.0), improvement)
 
 
-# Below this the curve of a warp cannot be told from a straight line.
+# With a sigma below this, a warp cannot be distinguished from a straight line.
 _STRAIGHT = 1e-5
 
 
 def warped_improvement(gap: Vector, sigma: Vector) -> Vector:
-    """Expected improvement in units of dz/dy at the incumbent; `gap` is mu - y_incumbent."""
+    """Return the EI in units of dz/dy at the incumbent; `gap` is mu - y_incumbent."""
     gap, sigma = np.broadcast_arrays(gap, sigma)
     safe = np.where(sigma > 0.0, sigma, 1.0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         d = np.where(sigma > 0.0, gap / safe, 0.0)
         behind = safe - d
-        # exp(sigma^2/2 - gap) Phi(d - sigma), by Mills' ratio where the exponent may overflow.
+        # exp(sigma^2/2 - gap) Phi(d - sigma), using Mills' ratio where the exponent may overflow.
         ratio = 0.5 * np.exp(-0.5 * d * d) * erfcx(np.maximum(behind, 0.0) * _ROOT_HALF)
         ahead = np.exp(np.minimum(safe * (0.5 * safe - d), 0.0)) * ndtr(-behind)
         curved = np.maximum(ndtr(d) - np.where(behind >= 0.0, ratio, ahead), 0.0)

@@ -1,4 +1,4 @@
-"""Where a shared prior comes from: history, or a kernel over features fitted to history.
+"""Estimate a shared prior from history: sample moments, or a kernel over the models' features.
 
     symbol  shape              meaning
     Z       (studies, models)  scores of historical studies; NaN where a model was not run
@@ -6,9 +6,9 @@
     m, v    scalars            the kernel prior's mean and variance, the same for every model
 
 `sample_prior` is the paper's: mean and sample covariance (ddof 1) of complete studies.
-`kernel_prior` takes cov = v R + jitter I and mean m; given R and v, the likeliest m is the
-generalised least-squares mean; v and any length scales not given maximise the likelihood of Z,
-each study an independent draw (Rasmussen and Williams, Eq. 2.30 and 5.8).
+`kernel_prior` uses the covariance v R + jitter I and the mean m. Given R and v, the most likely m
+is the generalised least-squares mean. v, and the length scales unless given, maximise the
+likelihood of Z with studies as independent draws (Rasmussen and Williams, Eq. 2.30 and 5.8).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ from bentham.core.gaussian.validation import Matrix, Vector, as_array, as_number
 from bentham.errors import InvalidPrior
 
 DEFAULT_JITTER = 1e-6
-# Length scales are sought from these multiples of each feature's range on; the likeliest wins.
+# The search for length scales starts at these multiples of each feature's range; the best wins.
 _STARTS = (0.1, 0.3, 1.0)
-# Bounds on the logarithms of length scales (over the feature's range) and variance (over Z's).
+# Bounds of log(length scale / range of the feature) and of log(v / variance of Z).
 _LENGTH_BOUNDS = (np.log(1e-3), np.log(1e2))
 _VARIANCE_BOUNDS = (np.log(1e-6), np.log(1e4))
 
@@ -34,7 +34,17 @@ _VARIANCE_BOUNDS = (np.log(1e-6), np.log(1e4))
 def sample_prior(
     models: Sequence[str], history: npt.ArrayLike, jitter: float = DEFAULT_JITTER
 ) -> SharedPrior:
-    """Mean and sample covariance of complete historical studies, one row each, plus jitter."""
+    """Return the paper's prior: mean and sample covariance of complete historical studies.
+
+    Args:
+        models: Names of the models; no duplicates.
+        history: Scores of past studies, (studies, models), with at least 2 studies and no NaN.
+        jitter: Added to the diagonal of the covariance. Default: 1e-6.
+
+    Raises:
+        InvalidPrior: A score is missing or infinite, or there are too few studies. Drop the
+            incomplete study, or use `kernel_prior`, which accepts missing scores.
+    """
     scores = _as_history(models, history)
     missing = np.argwhere(np.isnan(scores))
     if len(missing):
@@ -49,7 +59,7 @@ def sample_prior(
         )
     mean = scores.sum(axis=0) / len(scores)
     covariance = np.zeros((len(models), len(models)))
-    for deviation in scores - mean:  # a sum in a fixed order: the same bits on every machine
+    for deviation in scores - mean:  # summed in a fixed order: the same bits on every machine
         covariance += np.outer(deviation, deviation)
     return SharedPrior(models, mean, covariance / (len(scores) - 1), jitter)
 
@@ -62,7 +72,23 @@ def kernel_prior(
     length_scales: npt.ArrayLike | None = None,
     jitter: float = DEFAULT_JITTER,
 ) -> SharedPrior:
-    """A kernel over features; length scales as given, or the likeliest, one per feature."""
+    """Return a prior whose covariance is a kernel over the models' features, fitted to history.
+
+    Args:
+        models: Names of the models; no duplicates.
+        features: Features of the models, (models, features), or (models,) for a single one.
+        history: Scores of past studies, (studies, models); NaN where a model was not run. At
+            least one score.
+        kernel: Name in `KERNELS`. Default: "matern52".
+        length_scales: Length scale of each feature, (features,) or a scalar for all; above 0, in
+            the units of the features. Default: fitted by maximum likelihood.
+        jitter: Added to the diagonal of the covariance. Default: 1e-6.
+
+    Raises:
+        InvalidPrior: A shape or value is invalid, or the covariance is singular because models
+            have equal features; pass a jitter above 0, or features that distinguish the models.
+        InvalidInput: The kernel is unknown.
+    """
     given = as_array(features, "features", "model and feature")
     given = given[:, np.newaxis] if given.ndim == 1 else given
     width = given.shape[1] if given.ndim == 2 else 1
@@ -80,8 +106,8 @@ def kernel_prior(
         mean = likelihood.at(matrix, variance).mean
     except LinAlgError:
         raise InvalidPrior(
-            "the kernel's covariance is singular: models have equal, or all but equal, features; "
-            "pass a jitter above zero, or features that tell them apart"
+            "the kernel's covariance is singular: models have equal or almost equal features; "
+            "pass a jitter above zero, or features that distinguish the models"
         ) from None
     return SharedPrior(models, np.full(len(models), mean), variance * matrix, jitter)
 
@@ -114,7 +140,7 @@ class _Fit(NamedTuple):
 
 
 class _Likelihood:
-    """The likelihood of history under a constant mean and a covariance; entries may be missing."""
+    """The likelihood of a history with missing entries, given a constant mean and a covariance."""
 
     def __init__(self, scores: Matrix, jitter: float):
         self._jitter = jitter
@@ -127,13 +153,15 @@ class _Likelihood:
         ]
         self._groups = [group for group in self._groups if len(group[0])]
         if not self._groups:
-            raise InvalidPrior("history holds no score; a kernel prior needs some to be fitted to")
+            raise InvalidPrior(
+                "history contains no scores; give at least one to fit the kernel prior to"
+            )
         known = scores[np.isfinite(scores)]
-        # The spread, for where to look; scores that are all alike still need a variance above 0.
+        # Scales the search for v. If all scores are equal, the variance must still be above 0.
         self.spread = max(float(known.var()), jitter, 1e-12)
 
     def at(self, matrix: Matrix, variance: float) -> _Fit:
-        """The likeliest mean and the log likelihood there (a constant left out)."""
+        """Return the most likely mean and its log likelihood, up to a constant."""
         precision = weighted = squares = log_determinant = 0.0
         for columns, studies in self._groups:
             covariance = variance * matrix[np.ix_(columns, columns)]
@@ -154,8 +182,8 @@ class _Likelihood:
 def _minimised(
     objective: Callable[[Vector], float], starts: list[Vector], bounds: list[tuple[float, float]]
 ) -> Vector:
-    """The best of several local searches, each from a fixed start."""
-    from scipy.optimize import minimize  # here, since it takes its time and few need it
+    """Return the best result of several local searches, each from a fixed start."""
+    from scipy.optimize import minimize  # imported here: the import is slow and rarely needed
 
     found = [minimize(objective, start, bounds=bounds, method="L-BFGS-B") for start in starts]
     return np.asarray(min(found, key=lambda result: float(result.fun)).x)
@@ -164,7 +192,7 @@ def _minimised(
 def _negative(likelihood: _Likelihood, matrix: Matrix, variance: float) -> float:
     try:
         return -likelihood.at(matrix, variance).log_likelihood
-    except LinAlgError:  # numerically singular: as unlikely as can be
+    except LinAlgError:  # numerically singular: the lowest likelihood possible
         return float(np.finfo(float).max) / 1e10
 
 

@@ -1,4 +1,4 @@
-"""Stationary kernels over features of models.
+"""Stationary kernels over the features of models.
 
 symbol  meaning
 r       distance after each feature is divided by its length scale
@@ -13,7 +13,7 @@ import numpy as np
 from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.errors import InvalidInput
 
-# At this many length scales every kernel here is zero, and its formula still finite.
+# At a distance of this many length scales every kernel is 0 and its formula is still finite.
 FARTHEST = 1e4
 
 _ROOT_THREE, _ROOT_FIVE = math.sqrt(3.0), math.sqrt(5.0)
@@ -44,12 +44,12 @@ KERNELS: dict[str, Callable[[Matrix], Matrix]] = {
 
 
 def correlation(kernel: str, features: Matrix, length_scales: Vector | float) -> Matrix:
-    """The correlation matrix of models with these features, one row per model."""
+    """Return the correlation matrix of models with these features, one row per model."""
     if kernel not in KERNELS:
         raise InvalidInput(f"unknown kernel {kernel!r}; choose one of {', '.join(KERNELS)}")
     with np.errstate(
         over="ignore", invalid="ignore"
-    ):  # beyond the farthest it does not matter how far
+    ):  # beyond FARTHEST the exact distance does not matter
         scaled = features / length_scales
         difference = scaled[:, np.newaxis, :] - scaled[np.newaxis, :, :]
         squares = np.nan_to_num(difference * difference, nan=0.0, posinf=FARTHEST**2)

@@ -6,11 +6,11 @@
     mean    (arms,)    mu_t(x)
     variance(arms,)    sigma_t(x)^2 = k_t(x, x)
 
-Observing x with score z adds one row (it is never refactorised):
+Observing x with score z adds one row; the factor is never recomputed:
 
     w = (k(x, .) - W[:, x]^T W) / sigma(x),  mean += w (z - mean[x]) / sigma(x),  variance -= w^2
 
-The sum over rows runs in a fixed order in plain IEEE additions and multiplications, not through
+The sum over rows runs in a fixed order in plain IEEE additions and multiplications, without
 BLAS: its result does not depend on the processor, the number of threads or the library build.
 """
 
@@ -26,26 +26,26 @@ from bentham.core.gaussian.sums import contract
 from bentham.core.gaussian.validation import Integers, Matrix, Vector
 
 FIRST_ROWS = 4
-# Rows are multiplied this many entries at a time, so that the products stay in the cache.
+# Rows are multiplied this many entries at a time, so that the products fit the CPU cache.
 CHUNK_ENTRIES = 1 << 16
 
 
 class Posterior:
-    """A Gaussian over the arms of a block, given what was observed there."""
+    """A Gaussian over the arms of a block, conditioned on the observed scores."""
 
     __slots__ = ("_prior", "_rows", "count", "distance", "mean", "shared", "variance")
 
     def __init__(self, prior: BlockPrior):
         self._prior = prior
         self._rows = np.zeros((min(FIRST_ROWS, prior.size), prior.size))
-        self.count = 0  # observations that taught something
+        self.count = 0  # observations that added information
         self.distance = 0.0  # their squared Mahalanobis distance from the prior mean
-        self.shared = False  # whether somebody else has it, too: to be copied before it changes
+        self.shared = False  # whether another object refers to it: copy before changing it
         self.mean: Vector = prior.mean.copy()
         self.variance: Vector = prior.variance.copy()
 
     def copy(self) -> "Posterior":
-        """The same, to be conditioned on by itself."""
+        """Return an independent copy, which can be conditioned separately."""
         made = Posterior.__new__(Posterior)
         made._prior, made.shared = self._prior, False
         made._rows, made.count, made.distance = self._rows.copy(), self.count, self.distance
@@ -54,7 +54,7 @@ class Posterior:
 
     @property
     def scale(self) -> float:
-        """How much wider or narrower than the prior the block spreads: see `outlook`."""
+        """Spread of the block's scores relative to the prior: see `predictive`."""
         freedom = self._prior.freedom
         if not math.isfinite(freedom):
             return 1.0
@@ -69,7 +69,7 @@ class Posterior:
     def observe(self, column: int, score: float) -> None:
         """Condition on one arm's score."""
         variance = self.variance[column]
-        # With sigma = 0 the score was known already: it teaches nothing about other arms.
+        # With sigma = 0 the score was known already: it adds no information about other arms.
         if variance > 0.0:
             sigma = float(np.sqrt(variance))
             row = self.covariance(column)
@@ -79,25 +79,25 @@ class Posterior:
             self.distance += float(surprise * surprise)
             self.mean += row * surprise
             self.variance -= row * row
-            self.variance *= self.variance >= self._prior.resolution  # below, it is rounding
+            self.variance *= self.variance >= self._prior.resolution  # less is rounding
         self.mean[column] = score
         self.variance[column] = 0.0
 
     def covariance(self, column: int) -> Vector:
-        """k_t(x, .): the posterior covariance of one arm with every arm of the block."""
+        """Return k_t(x, .): the posterior covariance of one arm with every arm of the block."""
         covariance = self._prior.row(column).copy()
         chunk = max(1, CHUNK_ENTRIES // self._prior.size)
         for start in range(0, self.count, chunk):
             rows = self._rows[start : min(start + chunk, self.count)]
             covariance -= np.add.reduce(rows * rows[:, column, np.newaxis], axis=0)
-        covariance *= self.variance > 0.0  # what is known varies with nothing
+        covariance *= self.variance > 0.0  # a known score does not vary
         return covariance
 
     def ahead(self, columns: Integers) -> Matrix:
-        """The rows that observing these columns next would add: by what each moves the means.
+        """Return the rows that observing these columns next would add to W.
 
-        A Cholesky factor of their covariance, as far as they vary: a row is zero where one is
-        known once those before it are.
+        They are a Cholesky factor of the columns' covariance. A row is zero if the earlier columns
+        determine its column.
         """
         rows = np.zeros((len(columns), self._prior.size))
         for turn, column in enumerate(columns):
@@ -122,11 +122,11 @@ class Conditioned:
     """Several posteriors under one prior.
 
     name      shape                meaning
-    mean      (blocks, arms)       as of a posterior, one row each
+    mean      (blocks, arms)       as in Posterior, one row per block
     variance  (blocks, arms)
     distance  (blocks,)
     count     (blocks,)
-    rows      (blocks, most, arms) W; what is beyond a block's count is not set
+    rows      (blocks, most, arms) W; entries beyond a block's count are not set
     """
 
     prior: BlockPrior
@@ -138,7 +138,7 @@ class Conditioned:
     _apart: dict[int, Posterior] = field(default_factory=dict)
 
     def posterior(self, place: int) -> Posterior:
-        """One of them, to be conditioned on."""
+        """Return one of the posteriors; it can be conditioned further."""
         if place in self._apart:
             return self._apart[place]
         posterior = Posterior.__new__(Posterior)
@@ -150,7 +150,7 @@ class Conditioned:
         return posterior
 
     def scales(self) -> Vector:
-        """The scale of each."""
+        """Return the scale of each posterior."""
         freedom = self.prior.freedom
         if not math.isfinite(freedom):
             return np.ones(len(self.mean))
@@ -158,21 +158,21 @@ class Conditioned:
         return scales
 
     def sigma(self) -> Matrix:
-        """The deviation of every arm of each, by its scale."""
+        """Return the standard deviation of every arm of each posterior, times its scale."""
         return np.sqrt(self.variance) * self.scales()[:, np.newaxis]
 
 
 def condition(
     prior: BlockPrior, columns: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]
 ) -> Conditioned:
-    """Condition several blocks with one prior at once, each on the scores of its columns in order.
+    """Condition several blocks with the same prior at once, each on its own columns and scores.
 
-    The arithmetic of each is that of `Posterior.observe`, operation by operation, so that the
-    result is the same to the last bit: numpy is only called for many at a time.
+    Performs the operations of `Posterior.observe` in the same order, so that results are identical
+    to the last bit; numpy processes many blocks per call.
     """
     blocks, arms = len(columns), prior.size
     counts = np.array([len(own) for own in columns], dtype=np.int64)
-    order = np.argsort(-counts, kind="stable")  # whoever has most comes first, to the last turn
+    order = np.argsort(-counts, kind="stable")  # blocks with the most scores first
     most = int(counts[order[0]]) if blocks else 0
     known = Conditioned(
         prior,
@@ -182,7 +182,7 @@ def condition(
         counts,
         np.empty((blocks, most, arms)),
     )
-    # One arm, or more rows than are summed at once: sums would not run in the same order.
+    # With one arm, or more rows than one chunk, numpy would sum in another order.
     if arms == 1 or most > max(1, CHUNK_ENTRIES // arms):
         dull = set(range(blocks))
     else:
@@ -204,9 +204,10 @@ def condition(
 def _condition_sorted(
     known: Conditioned, columns: list[Sequence[int]], scores: list[Sequence[float]]
 ) -> set[int]:
-    """Condition blocks that are sorted by their counts, the highest first.
+    """Condition blocks that are sorted by their number of scores, largest first.
 
-    Returns which have a score that was known already: those are to be done one by one.
+    Returns the blocks that have a score that was known already: they must be conditioned one by
+    one.
     """
     prior, rows = known.prior, known.rows
     depth = rows.shape[1]

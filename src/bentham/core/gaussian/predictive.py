@@ -1,14 +1,15 @@
-"""What a block's posterior says of scores: a mixture of Gaussians, in warped units.
+"""Predictive distribution of a block's scores: a mixture of Gaussians, in warped units.
 
 symbol   meaning
 f        degrees of freedom of a dataset's own scale; infinite: the posterior is a Gaussian
-n, d2    how many scores of the block are known, and their squared Mahalanobis distance
-scale    sqrt((f + d2) / (f + n)): how much wider or narrower than the prior the dataset spreads
-freedom  min(f + n, tail): of the t distribution that a score's prediction is
+n, d2    number of known scores of the block, and their squared Mahalanobis distance
+scale    sqrt((f + d2) / (f + n)): spread of the dataset's scores relative to the prior
+freedom  min(f + n, tail): degrees of freedom of the t distribution that predicts a score
 
-A t distribution is a Gaussian whose deviation is multiplied by a random factor. `factors` stand
-for its distribution with fixed weights, evenly spaced in their logarithm (the trapezoidal rule),
-so that expected improvement stays a sum of closed forms and its tails are those of the t.
+A t distribution is a Gaussian whose standard deviation is multiplied by a random factor. `factors`
+approximate the distribution of that factor: fixed points, evenly spaced in their logarithm, with
+fixed weights (the trapezoidal rule). So expected improvement is a sum of closed forms, with the
+tails of the t.
 """
 
 import functools
@@ -27,22 +28,22 @@ from bentham.core.gaussian.validation import Integers, Matrix, Vector
 from bentham.core.gaussian.warp import Array, Warp
 
 FACTORS = 8
-# With more degrees of freedom than this a t distribution is a Gaussian for our purposes.
+# With more degrees of freedom than this, a t distribution is treated as a Gaussian.
 GAUSSIAN = 200.0
-# The factors reach as far as these tail probabilities of the t's precision.
+# The factors extend to these tail probabilities of the t distribution's precision.
 _NARROWEST, _WIDEST = 1e-3, 1e-5
 
 
 @functools.lru_cache(maxsize=1024)
 def factors(freedom: float) -> tuple[Vector, Vector]:
-    """Factors of the deviation and their weights, for a t with so many degrees of freedom."""
+    """Return factors of the standard deviation and their weights, for a t distribution."""
     if freedom > GAUSSIAN:
         return np.ones(1), np.ones(1)
     half = freedom / 2.0
     least, most = (float(gammaincinv(half, p)) / half for p in (_WIDEST, 1.0 - _NARROWEST))
     logs = np.linspace(-0.5 * math.log(most), -0.5 * math.log(least), FACTORS)
     precision = np.exp(-2.0 * logs)
-    # The density of the log factor, where the precision is Gamma(f/2, f/2).
+    # Density of the log factor if the precision is Gamma(f/2, f/2).
     density = half * np.log(precision) - half * precision
     weights = np.exp(density - density.max())
     return np.exp(logs), weights / weights.sum()
@@ -50,7 +51,7 @@ def factors(freedom: float) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """A prediction of every arm of a block."""
+    """A prediction of the score of every arm of a block."""
 
     mean: Vector
     sigma: Vector
@@ -61,7 +62,7 @@ class Outlook:
 
     @staticmethod
     def of(posterior: Posterior, prior: BlockPrior) -> "Outlook":
-        """What a posterior says, under its prior's assumptions."""
+        """Return the prediction of a posterior under its prior."""
         scale, freedom = posterior.scale, prior.freedom
         if math.isfinite(freedom):
             freedom = min(freedom + posterior.count, prior.tail)
@@ -72,7 +73,7 @@ class Outlook:
 
     @staticmethod
     def each(known: Conditioned) -> list["Outlook"]:
-        """What several posteriors say, each as by itself."""
+        """Return the predictions of several posteriors, each equal to that of `of`."""
         prior, scales, sigmas = known.prior, known.scales().tolist(), known.sigma()
         freedoms = [prior.freedom] * len(scales)
         if math.isfinite(prior.freedom):
@@ -85,7 +86,7 @@ class Outlook:
         ]
 
     def improvement(self, incumbent: Array | float, columns: Integers | None = None) -> Vector:
-        """Expected improvement over the incumbent, of every arm or of the columns given."""
+        """Return the EI over the incumbent, of every arm or of the given columns."""
         mean = self.mean if columns is None else self.mean[columns]
         sigma = self.sigma if columns is None else self.sigma[columns]
         if len(self.factors) == 1:
@@ -96,9 +97,10 @@ class Outlook:
         return expected
 
     def drawn(self, chances: Vector, normal: Matrix, rows: Matrix) -> Matrix:
-        """How far draws are from the mean, in warped units; `rows` are W over the arms wanted.
+        """Return random deviations from the mean, in warped units, one row per draw.
 
-        One factor of the t distribution is picked for each draw by a chance from 0 to 1.
+        `rows` are W over the requested arms, `normal` standard normal values. `chances`, uniform
+        from 0 to 1, select one factor of the t distribution per draw.
         """
         steps = np.cumsum(self.weights)
         place = np.minimum(np.searchsorted(steps, chances), len(steps) - 1)
@@ -107,7 +109,7 @@ class Outlook:
         return moved
 
     def interval(self) -> tuple[Vector, Vector]:
-        """The median of every arm's score, and half the width of its one-sigma interval."""
+        """Return the median of every arm's score and half the width of its one-sigma interval."""
         if self.warp.straight:
             return self.mean, self.sigma
         low, high = (self.warp.inverse(self.mean + side * self.sigma) for side in (-1.0, 1.0))
@@ -115,9 +117,9 @@ class Outlook:
 
 
 def improvements(outlooks: Sequence[Outlook], incumbents: Sequence[float]) -> list[Vector]:
-    """Of several outlooks the improvement of every arm, each over its own incumbent.
+    """Return the EI of every arm of several outlooks, each over its own incumbent.
 
-    They must be of equally many arms and factors, and of one warp.
+    All outlooks must have the same number of arms, the same number of factors and the same warp.
     """
     warp = outlooks[0].warp
     mean = np.array([outlook.mean for outlook in outlooks])
@@ -130,7 +132,7 @@ def improvements(outlooks: Sequence[Outlook], incumbents: Sequence[float]) -> li
     each = gaussian_improvement(
         mean[:, np.newaxis], spread, incumbent[:, np.newaxis, np.newaxis], warp
     )
-    # One by one: the sum then runs as it does for one outlook, whatever its shape.
+    # One by one: each sum then runs in the same order as in `Outlook.improvement`.
     return [
         contract("k,km->m", outlook.weights, own)
         for outlook, own in zip(outlooks, each, strict=True)
@@ -138,7 +140,7 @@ def improvements(outlooks: Sequence[Outlook], incumbents: Sequence[float]) -> li
 
 
 def gaussian_improvement(mean: Array, sigma: Array, incumbent: Array | float, warp: Warp) -> Array:
-    """E[max(z - incumbent, 0)] where the warped score is Gaussian."""
+    """Return E[max(z - incumbent, 0)] if the warped score is Gaussian."""
     if warp.straight:
         return expected_improvement(mean, sigma, incumbent)
     return warped_improvement(mean - warp(incumbent), sigma) * warp.unit(incumbent)

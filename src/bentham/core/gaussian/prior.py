@@ -1,20 +1,20 @@
-"""Priors over the scores of arms: three layouts of one thing, a Gaussian.
+"""Gaussian priors over the scores of arms, in three layouts.
 
     symbol      shape      meaning                                           paper
     mu          (arms,)    prior mean                                        mu(x)
     K           (arms,)^2  prior covariance, jitter included                 k(x, x')
-    jitter      scalar     added to the diagonal of K; named and recorded, never silent
+    jitter      scalar     added to the diagonal of K; always explicit and recorded
 
-Arms whose scores are correlated form a *block*; blocks are independent, so an observation
-touches one block only. A block is made of whole datasets:
+Arms whose scores are correlated form a *block*. Blocks are independent, so an observation changes
+one block only. A block consists of whole datasets:
 
     SharedPrior   every dataset is a block; all share one mean and covariance over models
                   (the paper's experiments)
-    ProductPrior  cov((d, m), (d', m')) = similarity[d, d'] * covariance[m, m'], its rows
-                  computed when asked for, the whole never formed ("similarity of users' datasets")
+    ProductPrior  cov((d, m), (d', m')) = similarity[d, d'] * covariance[m, m']; rows are computed
+                  on demand, never the whole matrix ("similarity of users' datasets")
     JointPrior    mean and covariance over all arms, given directly (the paper's general case)
 
-In the last two, datasets that are not linked by any covariance fall into separate blocks.
+In the last two, datasets that are not linked by any covariance are in separate blocks.
 """
 
 import math
@@ -39,35 +39,35 @@ from bentham.core.gaussian.warp import NO_WARP, Warp
 from bentham.core.problem.study import Arm
 from bentham.errors import InvalidPrior
 
-# Below this share of an arm's prior variance, a posterior variance is rounding, not doubt.
+# A posterior variance below this share of the prior variance is rounding error, not uncertainty.
 RESOLUTION = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRows:
-    """The rows of a covariance that is held whole.
+    """The rows of a covariance matrix held in memory.
 
-    A class and no bound method, as all that makes rows, so that a snapshot can hold it.
+    A class, not a bound method, so that a snapshot can contain it; so are all sources of rows.
     """
 
     matrix: Matrix
 
     def __call__(self, column: int) -> Vector:
-        """One row."""
+        """Return one row."""
         row: Vector = self.matrix[column]
         return row
 
 
 @dataclass(frozen=True, slots=True)
 class ProductRows:
-    """The rows of a similarity of datasets times a covariance of models, made when asked for."""
+    """The rows of a dataset similarity times a model covariance, computed on demand."""
 
     similarity: Matrix
     covariance: Matrix
     jitter: float
 
     def __call__(self, column: int) -> Vector:
-        """One row."""
+        """Return one row."""
         dataset, model = divmod(column, len(self.covariance))
         values = np.outer(self.similarity[dataset], self.covariance[model]).ravel()
         values[column] += self.jitter
@@ -78,8 +78,8 @@ class ProductRows:
 class BlockPrior:
     """The prior of one block: a Gaussian over its columns, one column per arm.
 
-    A learned prior is over warped scores, and a multivariate t with `freedom` degrees of freedom
-    whose single predictions have at most `tail`; elsewhere these are as in the paper.
+    A learned prior is over warped scores. It is a multivariate t with `freedom` degrees of
+    freedom; a prediction of one score has at most `tail`. The defaults are the paper's Gaussian.
     """
 
     mean: Vector
@@ -102,7 +102,7 @@ class BlockPrior:
         freedom: float = math.inf,
         tail: float = math.inf,
     ) -> "BlockPrior":
-        """A block with variances that rounding made negative set to zero."""
+        """Return the prior of a block; negative variances from rounding are set to 0."""
         variance = np.maximum(variance, 0.0)
         in_order = bool(np.all(np.diff(model_rank) > 0))
         resolution = RESOLUTION * variance
@@ -112,36 +112,47 @@ class BlockPrior:
 
     @property
     def size(self) -> int:
-        """How many arms the block has."""
+        """Number of arms of the block."""
         return len(self.mean)
 
 
 class Prior(Protocol):
-    """What the scheduler needs of a prior."""
+    """The interface that a scheduler needs from a prior."""
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Every model, in the order that breaks ties."""
+        """Names of all models; ties go to the earlier one."""
 
     def block_key(self, dataset: str) -> str:
-        """The block that the dataset belongs to: correlated datasets have the same."""
+        """Return the key of the dataset's block; correlated datasets have the same block."""
 
     def block(self, key: str) -> BlockPrior:
-        """The prior of that block."""
+        """Return the prior of the block with this key."""
 
     def columns(self, dataset: str) -> Mapping[str, int]:
-        """For each model known on the dataset, its column in the dataset's block."""
+        """Return the column in the dataset's block of each model covered on the dataset."""
 
     @property
     def jitter(self) -> float:
-        """What was added to the diagonal of the covariance."""
+        """The number added to the diagonal of the covariance."""
 
     def describe(self) -> dict[str, Any]:
-        """The prior as plain data, from which `prior_from` makes it again."""
+        """Return the prior as plain data; `prior_from` turns it back into a prior."""
 
 
 class SharedPrior:
-    """Independent datasets that share a mean and a covariance over models."""
+    """A prior of independent datasets that share one mean and covariance over models.
+
+    Args:
+        models: Names of the models, at least one; no duplicates.
+        mean: Prior mean of each model's score, (models,).
+        covariance: Prior covariance, (models, models); symmetric and positive semi-definite.
+        jitter: Added to the diagonal of the covariance. Default: 0.
+
+    Raises:
+        InvalidPrior: A shape or value is invalid. The message names the entry and the remedy,
+            e.g. how much to add to the diagonal to make the covariance positive semi-definite.
+    """
 
     def __init__(
         self,
@@ -162,19 +173,19 @@ class SharedPrior:
         )
 
     def block_key(self, dataset: str) -> str:
-        """Every dataset is a block of its own."""
+        """Return the dataset: every dataset is its own block."""
         return dataset
 
     def block(self, key: str) -> BlockPrior:  # noqa: ARG002 - the same for every dataset
-        """The one prior that all datasets share."""
+        """Return the prior that all datasets share."""
         return self._block
 
     def columns(self, dataset: str) -> Mapping[str, int]:  # noqa: ARG002
-        """Every model is known on every dataset."""
+        """Return the columns of all models: every dataset covers every model."""
         return self._columns
 
     def describe(self) -> dict[str, Any]:
-        """The prior as plain data."""
+        """Return the prior as plain data for `prior_from`."""
         return {
             "layout": "shared",
             "models": list(self.models),
@@ -185,7 +196,21 @@ class SharedPrior:
 
 
 class ProductPrior:
-    """A similarity of datasets times a covariance of models; mean over models, or per dataset."""
+    """A prior whose covariance is a similarity of datasets times a covariance of models.
+
+    Args:
+        datasets: Names of the datasets, at least one; no duplicates.
+        similarity: Covariance between datasets, (datasets, datasets); symmetric and positive
+            semi-definite.
+        models: Names of the models, at least one; no duplicates.
+        mean: Prior mean of the scores, (models,) for all datasets or (datasets, models).
+        covariance: Covariance between models, (models, models); symmetric and positive
+            semi-definite.
+        jitter: Added to the diagonal of the product. Default: 0.
+
+    Raises:
+        InvalidPrior: A shape or value is invalid; the message names the entry and the remedy.
+    """
 
     def __init__(
         self,
@@ -210,11 +235,11 @@ class ProductPrior:
         self._groups = _Groups(self.datasets, self.similarity != 0)
 
     def block_key(self, dataset: str) -> str:
-        """The first dataset of those linked by similarity."""
+        """Return the first dataset of those linked to this one by similarity."""
         return self._groups.key(dataset)
 
     def block(self, key: str) -> BlockPrior:
-        """The prior over the linked datasets; a row of its covariance is made when asked for."""
+        """Return the prior over the linked datasets; rows of it are computed on demand."""
         members = self._groups.members[key]
         similarity = self.similarity[np.ix_(members, members)]
         variance = np.outer(np.diag(similarity), np.diag(self.covariance)).ravel() + self.jitter
@@ -223,12 +248,12 @@ class ProductPrior:
         return BlockPrior.of(self.mean[members].ravel(), variance, rank, rows)
 
     def columns(self, dataset: str) -> Mapping[str, int]:
-        """Every model is known on every dataset named."""
+        """Return the columns of all models: every dataset of the prior covers every model."""
         start = self._groups.position(dataset) * len(self.models)
         return {model: start + column for column, model in enumerate(self.models)}
 
     def describe(self) -> dict[str, Any]:
-        """The prior as plain data."""
+        """Return the prior as plain data for `prior_from`."""
         return {
             "layout": "product",
             "datasets": list(self.datasets),
@@ -241,7 +266,17 @@ class ProductPrior:
 
 
 class JointPrior:
-    """A mean and a covariance over arms, given directly."""
+    """A prior given directly by a mean and a covariance over arms.
+
+    Args:
+        arms: The arms as (dataset, model) pairs, at least one; no duplicates.
+        mean: Prior mean of each arm's score, (arms,).
+        covariance: Prior covariance, (arms, arms); symmetric and positive semi-definite.
+        jitter: Added to the diagonal of the covariance. Default: 0.
+
+    Raises:
+        InvalidPrior: A shape or value is invalid; the message names the entry and the remedy.
+    """
 
     def __init__(
         self,
@@ -265,11 +300,11 @@ class JointPrior:
         self._groups = _Groups(datasets, linked)
 
     def block_key(self, dataset: str) -> str:
-        """The first dataset of those linked by covariance."""
+        """Return the first dataset of those linked to this one by covariance."""
         return self._groups.key(dataset)
 
     def block(self, key: str) -> BlockPrior:
-        """The prior over the arms of the linked datasets, in the order given."""
+        """Return the prior over the arms of the linked datasets, in the given order."""
         members = self._members(key)
         matrix: Matrix = self.covariance[np.ix_(members, members)]
         matrix = matrix + self.jitter * np.eye(len(members))
@@ -279,7 +314,7 @@ class JointPrior:
         return BlockPrior.of(self.mean[members], variance, rank, MatrixRows(matrix))
 
     def columns(self, dataset: str) -> Mapping[str, int]:
-        """The models whose arm on the dataset was given."""
+        """Return the columns of the models that have an arm on the dataset."""
         return {
             self.arms[member].model: column
             for column, member in enumerate(self._members(self.block_key(dataset)))
@@ -287,7 +322,7 @@ class JointPrior:
         }
 
     def describe(self) -> dict[str, Any]:
-        """The prior as plain data."""
+        """Return the prior as plain data for `prior_from`."""
         return {
             "layout": "joint",
             "arms": [list(arm) for arm in self.arms],
@@ -301,7 +336,7 @@ class JointPrior:
 
 
 class _Groups:
-    """Datasets gathered into those that are linked, directly or through others."""
+    """Groups of datasets that are linked, directly or through other datasets."""
 
     def __init__(self, datasets: Sequence[str], linked: npt.NDArray[np.bool_]):
         _, label = connected_components(linked, directed=False)
@@ -326,6 +361,6 @@ class _Groups:
     def _require(self, dataset: str) -> None:
         if dataset not in self._key:
             raise InvalidPrior(
-                f"the prior says nothing of dataset {dataset!r}; "
+                f"the prior does not cover dataset {dataset!r}; "
                 "include it in the prior, or use a prior shared by all datasets"
             )

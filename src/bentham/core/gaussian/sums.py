@@ -1,10 +1,10 @@
-"""Sums of products that run in a fixed order: np.einsum, but right where there is nothing to sum.
+"""Sums of products in a fixed order: np.einsum, but correct for empty operands.
 
-np.einsum runs in plain additions and multiplications, not through BLAS, so that its result does
-not depend on the number of threads or the library build. But of an operand without elements it
-takes the first one all the same, and multiplies what lies there by zero: mostly that is zero, and
-where the memory happens to hold something that is no number, it is none (seen in numpy 2.3.5 and
-2.4.6; strides of empty arrays are zero there, which sends it down the path of constant operands).
+np.einsum uses plain additions and multiplications, without BLAS, so its result does not depend on
+the number of threads or the library build. But given an empty operand, it reads a first element
+anyway and multiplies it by zero. The result is usually 0, but NaN if that memory happens to
+contain NaN or infinity (seen in numpy 2.3.5 and 2.4.6: empty arrays have stride zero, which selects
+the code path for constant operands).
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 
 
 def contract(subscripts: str, *operands: Array) -> Array:
-    """The sum of products that `subscripts` say, which name their output: "ij,jk->ik"."""
+    """Return np.einsum of the operands; `subscripts` must name the output: "ij,jk->ik"."""
     if all(operand.size for operand in operands):
         result: Array = np.einsum(subscripts, *operands)
         return result

@@ -1,4 +1,4 @@
-"""Refuses what is not a mean or a covariance, naming the entry at fault and the remedy."""
+"""Validation of means and covariances; errors name the invalid entry and the remedy."""
 
 from collections.abc import Sequence
 
@@ -12,22 +12,22 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Rounding alone makes a covariance asymmetric or indefinite by this much of its largest entry.
+# Rounding may make a covariance asymmetric or indefinite by this share of its largest entry.
 RELATIVE_TOLERANCE = 1e-8
 
 
 def as_array(values: npt.ArrayLike, what: str, unit: str) -> Vector:
-    """The values as floats, of whatever shape."""
+    """Return the values as floats, in any shape."""
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidPrior(
-            f"{what} is ragged or holds something that is not a number; pass one number per {unit}"
+            f"{what} is ragged or contains a value that is not a number; pass one number per {unit}"
         ) from None
 
 
 def as_numbers(values: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Vector:
-    """The values as floats of the given shape, all finite."""
+    """Return the values as finite floats of the given shape."""
     array = as_array(values, what, unit)
     if array.shape != shape:
         raise InvalidPrior(
@@ -39,34 +39,35 @@ def as_numbers(values: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: s
         entry = ", ".join(str(index) for index in bad[0])
         raise InvalidPrior(
             f"{what}[{entry}] is {array[tuple(bad[0])]}; "
-            f"every entry must be a number within {LARGEST**2:g}: fill or drop what is missing"
+            f"every entry must be a number from {-(LARGEST**2):g} to {LARGEST**2:g}: "
+            "fill in or drop missing entries"
         )
     return array
 
 
 def as_covariance(values: npt.ArrayLike, names: Sequence[object], what: str, unit: str) -> Matrix:
-    """The values as a symmetric positive semi-definite matrix over the names."""
+    """Return the values as a symmetric positive semi-definite matrix over the names."""
     size = len(names)
     matrix = as_numbers(values, (size, size), what, unit)
     scale = float(np.abs(matrix).max(initial=0.0))
     _refuse_asymmetric(matrix, names, what, scale)
     _refuse_indefinite(matrix, names, what, scale)
-    return (matrix + matrix.T) / 2.0  # what rounding left of an asymmetry
+    return (matrix + matrix.T) / 2.0  # removes an asymmetry from rounding
 
 
 def unique_names(names: Sequence[object], unit: str) -> None:
-    """Refuse a name that stands twice."""
+    """Raise InvalidPrior if there are duplicate names, or none."""
     seen: set[object] = set()
     for name in names:
         if name in seen:
-            raise InvalidPrior(f"{unit} {name!r} stands twice; list each once")
+            raise InvalidPrior(f"duplicate {unit} {name!r}; list each {unit} once")
         seen.add(name)
     if not seen:
         raise InvalidPrior(f"the prior has no {unit}s; give it at least one")
 
 
 def checked_jitter(jitter: float) -> float:
-    """The jitter, if it is one."""
+    """Return the jitter as a float; raise InvalidPrior if it is out of range."""
     if not 0.0 <= jitter <= LARGEST:
         raise InvalidPrior(f"the jitter is {jitter}; it must be a number from 0 to {LARGEST:g}")
     return float(jitter)
@@ -98,11 +99,11 @@ def _refuse_indefinite(matrix: Matrix, names: Sequence[object], what: str, scale
     if excess[row, column] > tolerance:
         raise InvalidPrior(
             f"{what}[{row}, {column}] is {matrix[row, column]:g} ({names[row]!r}, "
-            f"{names[column]!r}), a correlation beyond 1 for the variances {diagonal[row]:g} and "
-            f"{diagonal[column]:g}; lower it, or raise those"
+            f"{names[column]!r}), a correlation above 1 for the variances {diagonal[row]:g} and "
+            f"{diagonal[column]:g}; lower the covariance, or raise the variances"
         )
     try:
-        # Cheap when it succeeds; eigenvalues only to say what is wrong.
+        # Cheap if it succeeds; eigenvalues are computed only for the error message.
         np.linalg.cholesky(matrix + (tolerance + np.finfo(float).tiny) * np.eye(len(matrix)))
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
@@ -110,6 +111,6 @@ def _refuse_indefinite(matrix: Matrix, names: Sequence[object], what: str, scale
             worst = int(np.abs(vectors[:, 0]).argmax())
             raise InvalidPrior(
                 f"{what} is not positive semi-definite: its smallest eigenvalue is "
-                f"{values[0]:.3g}, mostly along entry {worst} ({names[worst]!r}); pass a jitter "
-                f"of at least {-values[0]:.3g}, or the nearest PSD matrix"
+                f"{values[0]:.3g}, mostly along entry {worst} ({names[worst]!r}); add at least "
+                f"{-values[0]:.3g} to its diagonal, or pass the nearest PSD matrix"
             ) from None

@@ -2,11 +2,11 @@
 
     y = -log(1 - gap),   gap = (z - top) / softness,   top the highest score seen
 
-so that z = top + softness (1 - exp(-y)) saturates at top + softness. It is smooth and rises
-everywhere; with a softness that is large against the spread of the scores it is a straight line.
-A Gaussian over y knows that scores crowd below a ceiling, and that models differ less where a
-study is easy. A score that comes close to the ceiling, or beyond, was not foreseen: from y = KNEE
-on the curve goes on straight, until the next fit knows a higher top.
+so that z = top + softness (1 - exp(-y)) saturates at top + softness. The warp is smooth and
+strictly increasing; with a softness much larger than the spread of the scores it is almost a
+straight line. A Gaussian over y models that scores cluster below a ceiling, and that models differ
+less if a study is easy. Scores near or above the ceiling are not expected: for them the curve
+continues as a straight line from y = KNEE on, until the next fit uses a higher top.
 """
 
 import math
@@ -24,18 +24,18 @@ _KNEE_GAP = 1.0 - _KNEE_SLOPE
 
 @dataclass(frozen=True, slots=True)
 class Warp:
-    """A warp; with softness infinity, none."""
+    """A warp of scores; an infinite softness means no warp."""
 
     top: float = 0.0
     softness: float = math.inf
 
     @property
     def straight(self) -> bool:
-        """Whether scores are left as they are."""
+        """Whether scores are not warped."""
         return math.isinf(self.softness)
 
     def __call__(self, scores: npt.ArrayLike) -> Array:
-        """Scores in warped units."""
+        """Return the scores in warped units."""
         given = np.asarray(scores, dtype=np.float64)
         if self.straight:
             return given
@@ -44,7 +44,7 @@ class Warp:
         return over / _KNEE_SLOPE - np.log1p(-np.minimum(gap, _KNEE_GAP))
 
     def inverse(self, warped: Array) -> Array:
-        """Warped units as scores."""
+        """Return the scores for values in warped units."""
         if self.straight:
             return warped
         over = np.maximum(warped - KNEE, 0.0)
@@ -53,7 +53,7 @@ class Warp:
         return self.top + self.softness * gap
 
     def unit(self, scores: npt.ArrayLike) -> Array:
-        """dz/dy: what a small step in warped units is worth at a score."""
+        """Return dz/dy at the scores: the change of score per small step in warped units."""
         given = np.asarray(scores, dtype=np.float64)
         if self.straight:
             return np.ones_like(given)

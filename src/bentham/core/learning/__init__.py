@@ -1,1 +1,1 @@
-"""A prior that is learned, and learned on while serving. docs/learning.md derives it."""
+"""The learned prior, which is updated while serving. Derivation: docs/learning.md."""

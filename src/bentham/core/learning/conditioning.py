@@ -1,10 +1,11 @@
-"""Conditioning many datasets at once on one Gaussian: App. A, by rows, over a batch.
+"""Condition many datasets at once under one Gaussian: App. A, row by row, over a batch.
 
 symbol      shape                      meaning
 rows W      (datasets, depth, models)  as in `posterior`: the Cholesky factor, over all models
-innovation  (datasets, depth)          u_j = (y_j - E[y_j | y_1..y_{j-1}]) / sigma_j; the factor's
-                                       solution of the residuals, so that |u|^2 is Mahalanobis'
-sigma       (datasets, depth)          sigma_j, the deviation of y_j given those before it
+innovation  (datasets, depth)          u_j = (y_j - E[y_j | y_1..y_{j-1}]) / sigma_j: the residuals
+                                       solved with the factor; |u|^2 is the squared Mahalanobis
+                                       distance
+sigma       (datasets, depth)          sigma_j, the standard deviation of y_j given y_1..y_{j-1}
 """
 
 from typing import NamedTuple
@@ -16,12 +17,12 @@ from bentham.core.gaussian.sums import contract
 from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.core.learning.data import Batch
 
-# Below this share of a variance, what is left of it is rounding: the score was known already.
+# A conditional variance below this share of the variance is rounding error: the score was known.
 RESOLUTION = 1e-10
 
 
 class ConditionedBatch(NamedTuple):
-    """Rows, innovations and deviations of a batch; zero in the padding and where nothing is new."""
+    """Rows, innovations and sigmas of a batch; 0 in the padding and for scores known already."""
 
     rows: npt.NDArray[np.float64]
     innovation: Matrix
@@ -51,10 +52,10 @@ def condition(batch: Batch, scores: Matrix, mean: Vector, covariance: Matrix) ->
 def innovations(
     covariance: npt.NDArray[np.float64], residual: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], Matrix]:
-    """Innovations and deviations where every dataset has a covariance of its own.
+    """Return innovations and standard deviations if every dataset has its own covariance.
 
-    `covariance` is (depth, depth, datasets), `residual` (..., depth, datasets): several residuals
-    of one dataset are solved with one factor. The first index runs over observations in order.
+    `covariance` is (depth, depth, datasets) and `residual` (..., depth, datasets): several
+    residuals of one dataset are solved with one factor. `depth` runs over observations in order.
     """
     depth = len(covariance)
     left, innovation = covariance.copy(), residual.copy()
@@ -73,9 +74,9 @@ def innovations(
 
 
 def regression(covariance: Matrix, known: int, noise: float) -> tuple[Matrix, Matrix]:
-    """How the later variables of a Gaussian follow from the first ones, which are known to noise.
+    """Regress the later variables of a Gaussian on the first `known` ones, observed with noise.
 
-    Returns weights A, one row for each later variable, and the covariance of what is left:
+    Returns the weights A, one row per later variable, and the covariance of the residuals:
     A = K_lk (K_kk + noise I)^-1 and K_ll - A K_kl.
     """
     cross = covariance[known:, :known]

@@ -1,6 +1,6 @@
-"""What the learner sees: the observed scores of many datasets, packed for batched arithmetic.
+"""Input of the learner: the observed scores of many datasets, packed for batched arithmetic.
 
-Datasets are sorted by how much was observed of them and cut into batches, so that one batch is a
+Datasets are sorted by their number of observations and split into batches, so that a batch is a
 few dense arrays with little padding. All sums over a batch run in a fixed order, without BLAS:
 the number of threads or the library build cannot change a decision.
 """
@@ -17,14 +17,14 @@ from bentham.core.gaussian.validation import Matrix, Vector
 Index = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-# A batch holds about this many covariance rows' entries at once: small enough for the cache.
+# A batch has about this many entries of covariance rows: small enough for the CPU cache.
 BATCH_ENTRIES = 1 << 20
-# No dataset of a batch has fewer observations than this share of the most.
+# Each dataset of a batch has at least this share of the observations of the largest one.
 DENSITY = 0.75
 
 
 class Observed(NamedTuple):
-    """What was observed on one dataset: models by their number, and their scores, in order."""
+    """The observations on one dataset, in order: the numbers of the models, and their scores."""
 
     models: Index
     scores: Vector
@@ -32,7 +32,7 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some datasets as dense arrays; where `live` is false there is only padding.
+    """Several datasets as dense arrays; entries where `live` is false are padding.
 
     symbol  shape              meaning
     model   (datasets, depth)  the model of each observation, 0 in the padding
@@ -46,13 +46,13 @@ class Batch:
 
     @property
     def counts(self) -> Vector:
-        """How many observations each dataset has."""
+        """Number of observations of each dataset."""
         counts: Vector = self.live.sum(axis=1).astype(np.float64)
         return counts
 
 
 def pack(observed: Sequence[Observed]) -> Batch:
-    """Datasets as one batch."""
+    """Pack datasets into one batch."""
     depth = max((len(dataset.models) for dataset in observed), default=0)
     model = np.zeros((len(observed), depth), dtype=np.int64)
     score = np.zeros((len(observed), depth))
@@ -65,7 +65,7 @@ def pack(observed: Sequence[Observed]) -> Batch:
 
 
 def batches(observed: Sequence[Observed], models: int) -> Iterator[tuple[Index, Batch]]:
-    """Datasets as batches of similar depth, each with the places of its datasets."""
+    """Yield batches of datasets of similar depth, each with the indices of its datasets."""
     order = sorted(range(len(observed)), key=lambda place: len(observed[place].models))
     while order:
         depth = len(observed[order[-1]].models)

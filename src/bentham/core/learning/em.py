@@ -1,11 +1,11 @@
-"""MAP-EM for a mean and a covariance over models, from datasets observed in part.
+"""MAP-EM for a mean and a covariance over models, from partially observed datasets.
 
     y_s | t_s ~ N(m, t_s S),   1 / t_s ~ Gamma(f/2, f/2)     a dataset's scores, in warped units
-    m | S     ~ N(m0 1, S / kappa)                           means are shrunk to a common one
+    m | S     ~ N(m0 1, S / kappa)                           means are shrunk to a common mean
     S         ~ inverse Wishart, mode T, strength nu         the covariance is shrunk to a target
 
-Integrating t_s out makes y_s a multivariate t with f degrees of freedom: datasets differ in how
-far their scores spread. With W, u of `conditioning`, for n observations of a dataset:
+Integrating out t_s makes y_s a multivariate t with f degrees of freedom: the spread of scores
+differs between datasets. With W and u of `conditioning`, for a dataset with n observations:
 
     E-step  y^ = m + W'u,  C = S - W'W,  d2 = |u|^2,  w = E[1/t | y] = (f + n) / (f + d2)
     M-step  m = (sum w y^ + kappa m0 1) / (sum w + kappa)
@@ -27,13 +27,13 @@ from bentham.core.learning.data import Batch, Index
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """How much is believed before the data speak; chosen from data in `strength`.
+    """Strengths of the prior assumptions; chosen from data in `regularization`.
 
     symbol  name     meaning
-    nu      target   how many studies the target of the covariance is worth
-    kappa   mean     how many studies the common mean is worth
-    f       freedom  degrees of freedom of a study's own scale: small, if studies differ much
-    -       tail     degrees of freedom of one score's prediction, at most
+    nu      target   weight of the covariance's target, as a number of studies
+    kappa   mean     weight of the common mean, as a number of studies
+    f       freedom  degrees of freedom of a study's own scale: small if studies differ a lot
+    -       tail     maximum degrees of freedom of the prediction of one score
     """
 
     target: float = 10.0
@@ -44,7 +44,7 @@ class Strengths:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What the E-step sums up over datasets."""
+    """Sums of the E-step over datasets."""
 
     datasets: int
     weight: float
@@ -56,7 +56,7 @@ class Moments:
 def expect(
     batches: Sequence[tuple[Index, Batch]], mean: Vector, covariance: Matrix, freedom: float
 ) -> Moments:
-    """The E-step."""
+    """Compute the E-step."""
     models = len(mean)
     first, second = np.zeros(models), np.zeros((models, models))
     every = np.zeros(sum(len(places) for places, _ in batches))
@@ -75,7 +75,7 @@ def expect(
 def maximise(
     moments: Moments, target: Matrix, common: float, strengths: Strengths
 ) -> tuple[Vector, Matrix]:
-    """The M-step: mean and covariance; `common` is m0."""
+    """Compute the M-step: return mean and covariance; `common` is m0."""
     kappa, nu = strengths.mean, strengths.target
     mean = (moments.first + kappa * common) / (moments.weight + kappa)
     shift = mean - common

@@ -1,12 +1,12 @@
-"""One fit: from what was observed, and the parameters before, the parameters after.
+"""One fit: compute new parameters from the observations and the previous parameters.
 
-A pure function: no state, no chance, no clock, so that a replay makes the same parameters. Its
-work is bounded by a budget, whatever the number of studies: beyond it, a fit looks at some of them.
+A pure function without state, randomness or clock, so that a replay computes the same parameters.
+Its work is bounded by a budget: if there are too many studies, a fit uses some of them.
 
     1. choose a warp of the scores                               (`warp`)
     2. fit the target of the covariance to a sample of studies   (`target`)
-    3. choose the strengths by leaving out studies of the sample (`strength`)
-    4. a few passes of MAP-EM from where the last fit ended      (`em`)
+    3. choose the strengths by leaving out studies of the sample (`regularization`)
+    4. run a few passes of MAP-EM, starting from the last fit    (`em`)
 """
 
 from collections.abc import Sequence
@@ -25,37 +25,37 @@ from bentham.core.learning.similarity import Kinship
 from bentham.core.learning.target import Features, Target, fit_target
 from bentham.core.learning.warp import fit_warp
 
-# Multiplications of one pass over the studies, and of all passes together.
+# Maximum number of multiplications of one pass over the studies, and of all passes.
 PASS_BUDGET, BUDGET = 5e7, 1e8
-# How many passes of EM there are at most: from the target, and from the last fit.
+# Maximum number of EM passes: starting from the target, and from the last fit.
 FIRST_PASSES, PASSES = 12, 4
-# The strengths and the target are judged by so many studies, so many scores of each.
+# The sample for target and strengths: maximum number of studies, and of scores of each.
 SAMPLE, DEPTH = 48, 32
-# The warp is judged by all studies, so many scores of each.
+# Maximum number of scores of each study for choosing the warp; all studies are used.
 WARP_DEPTH = 64
-# The deviation is guessed to be this share of the scores' size; that is worth one score.
+# First guess of the standard deviation, as a share of the scores' size; it counts as one score.
 GUESS = 0.1
-# A variance below this could not be divided by.
+# A smaller variance could not be divided by.
 SMALLEST_VARIANCE = 1e-280
-# Fewer studies than this cannot be told apart: the strengths stay at their defaults.
+# With fewer studies than this, the data cannot choose the strengths: they keep their defaults.
 STUDIES = 3
-# A new model is foreseen from so many of those known, so that it takes no longer with many.
+# A new model is predicted from at most this many known models, to bound the time.
 MOST_KIN = 128
-# The least that the scores of models differ by, however alike, over their variance: weights that
-# tell models apart by less would be huge.
+# Minimum difference between the scores of similar models, as a share of their variance: without
+# it, models with almost equal features would get huge weights.
 KIN_NOISE = 0.01
-# Degrees of freedom that make a t distribution a Gaussian.
+# With this many degrees of freedom, a t distribution is a Gaussian.
 GAUSSIAN = 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Pieces of the learned prior, each of which can be switched off to see its effect.
+    """Pieces of the learned prior; each can be switched off to measure its effect.
 
-    serving    keep learning from the studies being served, not from history alone
-    warp       bend scores near a ceiling
-    scales     let every study have a scale of its own (a t, not a Gaussian)
-    strengths  choose the strengths from data, not by hand
+    serving    learn from the studies being served, not only from history
+    warp       warp scores near a ceiling
+    scales     give every study its own scale (a t distribution, not a Gaussian)
+    strengths  choose the strengths from data instead of using their defaults
     """
 
     serving: bool = True
@@ -66,7 +66,7 @@ class Switches:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is believed of any study, in warped units."""
+    """The learned beliefs, which hold for any study, in warped units."""
 
     mean: Vector
     covariance: Matrix
@@ -76,7 +76,7 @@ class Parameters:
 
     @property
     def sound(self) -> bool:
-        """Whether all of it is numbers."""
+        """Whether mean and covariance are finite."""
         return bool(np.isfinite(self.mean).all() and np.isfinite(self.covariance).all())
 
 
@@ -88,9 +88,9 @@ def fit(
     switches: Switches = Switches(),  # noqa: B008 - frozen
     turn: int = 0,
 ) -> Parameters | None:
-    """The parameters that the observations give; None if there is none.
+    """Return the parameters fitted to the observations; None if there are no observations.
 
-    `turn` counts fits: where not all studies can be afforded, each fit takes others.
+    `turn` counts fits: if the budget does not allow all studies, each fit uses other ones.
     """
     known = [dataset for dataset in observed if len(dataset.models)]
     if not known:
@@ -121,7 +121,8 @@ def fit(
     packed = list(batches(warped, models))
     common = float(mean.mean())
     if switches.strengths and len(known) >= STUDIES:
-        # Under the target, so that nothing of the study left out is in what stands for the others.
+        # Under the target, so that no information from the left-out study enters the moments of
+        # the other studies.
         plain = expect(packed, np.full(models, common), goal, strengths.freedom)
         strengths = _shaped(choose(places, sample, plain, goal, common, strengths), switches)
     passes = FIRST_PASSES if covariance is None else PASSES
@@ -133,11 +134,12 @@ def fit(
 
 
 def extended(parameters: Parameters, models: int, kinship: Kinship | None = None) -> Parameters:
-    """Parameters with models added, each believed to be like its kin where kinship is known.
+    """Return the parameters extended by new models.
 
-    Otherwise each is the average of the others plus a deviation its own. Either way a new model is
-    a mixture of the known ones plus noise, which is a covariance whatever the one before; and the
-    noise is such that a new model varies about as much as the average model does.
+    If kinship is known, a new model is predicted from similar models; otherwise it is the average
+    of the known models plus its own deviation. Either way it is a mixture of the known models plus
+    noise, so the result is a valid covariance. The noise is chosen so that a new model varies about
+    as much as the average model.
     """
     if kinship is not None and parameters.target.smoothness > 0.0:
         return _like_kin(parameters, models, kinship)
@@ -156,10 +158,10 @@ def extended(parameters: Parameters, models: int, kinship: Kinship | None = None
 
 
 def _like_kin(parameters: Parameters, models: int, kinship: Kinship) -> Parameters:
-    """New models follow from the known ones that are most like them, as the target says.
+    """Predict new models from the most similar known models, under the target.
 
     With A and L of `regression` under the target: y_new = m0 + A (y - m0) + noise with covariance
-    v L. For models that nothing was observed of, that is where EM would end: data say nothing of
+    v L. For models without observations, EM would converge to the same: the data do not determine
     A, and its mode under the inverse Wishart is the target's.
     """
     before, target = len(parameters.mean), parameters.target
@@ -178,11 +180,11 @@ def _like_kin(parameters: Parameters, models: int, kinship: Kinship) -> Paramete
 
 
 def _of_others(mean: Vector, observed: Sequence[Observed]) -> Vector:
-    """The mean of every model as far as it is not one study's own doing.
+    """Return the mean of every model, minus the contribution of a single study.
 
-    A model that one study tried has its mean from there: that study's score does not stand out
-    from it, and would say nothing of how models vary. Such models are many where studies bring
-    configurations of their own.
+    If only one study tried a model, the model's mean comes from that study's score. The score then
+    does not deviate from the mean and shows nothing of how models vary. There are many such models
+    if studies bring their own configurations.
     """
     tried = np.concatenate([study.models for study in observed])
     count = np.maximum(np.bincount(tried, minlength=len(mean)), 1)
@@ -196,9 +198,9 @@ def _shaped(strengths: Strengths, switches: Switches) -> Strengths:
 
 
 def _guess(observed: Sequence[Observed], warp: Warp) -> float:
-    """A variance to begin with, in warped units: a share of the scores' size, squared.
+    """Return a first guess of the variance, in warped units: a share of the scores' size, squared.
 
-    Scores may be large and far from zero alike: their own variance is the most it can be.
+    It is at most the variance of the scores, which may be small compared to their size.
     """
     scores = np.concatenate([study.scores for study in observed])
     unit = float(warp.unit(float(np.median(scores))))
@@ -208,19 +210,19 @@ def _guess(observed: Sequence[Observed], warp: Warp) -> float:
 
 
 def _work(observed: Sequence[Observed], models: int) -> float:
-    """Multiplications of one pass of EM."""
+    """Return the number of multiplications of one EM pass."""
     depth = np.array([len(study.models) for study in observed], dtype=np.float64)
     return float((depth * models * (models + 0.5 * depth)).sum() + len(depth) * models**2)
 
 
 def _affordable(observed: list[Observed], models: int, turn: int) -> list[Observed]:
-    """All studies; or, if a pass over all would cost too much, one of every so many."""
+    """Return all studies or, if a pass over all would exceed the budget, every n-th one."""
     stride = min(len(observed), max(1, int(np.ceil(_work(observed, models) / PASS_BUDGET))))
     return observed[turn % stride :: stride]
 
 
 def _sample(observed: Sequence[Observed]) -> tuple[Index, Batch]:
-    """The places of the studies of which most was observed; of each, scores spread over its run."""
+    """Return the studies with the most scores: their indices, and scores spread over each run."""
     deepest = sorted(range(len(observed)), key=lambda place: -len(observed[place].models))[:SAMPLE]
     return np.array(deepest), pack([_thinned(observed[place], DEPTH) for place in deepest])
 

@@ -1,8 +1,8 @@
-"""A fit as a task: begun when it is due, needed a little later, computed by whoever has the time.
+"""A fit as a task: started when it is due, needed a little later, computed by any process.
 
-What comes of a task depends on nothing but the task, so it does not matter who computes it, nor
-when: decisions are the same in a simulation, which computes it when it is needed, and in a service
-that has another process do it meanwhile.
+The result depends on the task alone, not on where or when it is computed. So decisions are the same
+in a simulation, which computes the fit when it is needed, and in a service, where another process
+computes it in the meantime.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from bentham.core.learning.target import Features
 
 @dataclass(frozen=True, slots=True)
 class FitTask:
-    """All that a fit is made from; see `fit`."""
+    """The complete input of a fit; see `fit`."""
 
     observed: Sequence[Observed]
     models: int
@@ -27,16 +27,16 @@ class FitTask:
     turn: int
 
     def run(self) -> Parameters | None:
-        """Compute it."""
+        """Compute the fit."""
         return fit(self.observed, self.models, self.features, self.before, self.switches, self.turn)
 
 
-# What a task gives, by the time it is needed.
+# Returns the result of a task, and waits for it if necessary.
 Result: TypeAlias = Callable[[], Parameters | None]
-# Sees to it that a task is computed; returns at once.
+# Starts the computation of a task and returns at once.
 Begin: TypeAlias = Callable[[FitTask], Result]
 
 
 def when_needed(task: FitTask) -> Result:
-    """Nothing is computed before it is needed."""
+    """Start nothing: the task is computed when its result is needed."""
     return task.run

@@ -1,4 +1,4 @@
-"""Every layout of a prior, by its name."""
+"""Priors from plain data, by the name of their layout."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +9,16 @@ from bentham.errors import InvalidPrior
 
 
 def prior_from(description: Mapping[str, Any]) -> Prior | LearnedPrior:
-    """The prior that `describe` gave as plain data."""
+    """Return the prior that its method `describe` turned into plain data.
+
+    Args:
+        description: "layout" (shared, product, joint or learned), and the arguments of that
+            prior's class.
+
+    Raises:
+        InvalidPrior: The layout is unknown, an argument is missing or unknown, or a value is
+            invalid; the message names it.
+    """
     layouts: dict[str, Callable[..., Prior | LearnedPrior]] = {
         "shared": SharedPrior,
         "product": ProductPrior,
@@ -17,12 +26,14 @@ def prior_from(description: Mapping[str, Any]) -> Prior | LearnedPrior:
         "learned": LearnedPrior,
     }
     if not isinstance(description, Mapping):
-        raise InvalidPrior("a prior is described by an object with a layout, not by anything else")
+        raise InvalidPrior("the description of a prior is not an object; give one with a layout")
     arguments = dict(description)
     layout = arguments.pop("layout", None)
     if not isinstance(layout, str) or layout not in layouts:
-        raise InvalidPrior(f"a prior's layout is one of {', '.join(layouts)}, not {layout!r}")
+        raise InvalidPrior(
+            f"the layout of the prior is {layout!r}; choose one of {', '.join(layouts)}"
+        )
     try:
         return layouts[layout](**arguments)
     except (TypeError, OverflowError) as error:
-        raise InvalidPrior(f"this is no description of a {layout} prior: {error}") from error
+        raise InvalidPrior(f"invalid description of a {layout} prior: {error}") from error

@@ -1,9 +1,9 @@
-"""The learned prior: what a scheduler starts from, and what it keeps learning while serving.
+"""The learned prior: fitted to history at the start, and updated while serving.
 
-LearnedPrior  plain data: history, features of models, what is switched on. Never changes.
-Learner       begun by every scheduler from a LearnedPrior; takes in scores, fits again at
-              points that the number of scores alone decides, believes a fit a few scores
-              later, and is a Prior to the blocks.
+LearnedPrior  plain data: history, features of models, switches. Never changes.
+Learner       made by every scheduler from a LearnedPrior. Collects scores, fits again at
+              points that depend on the number of scores alone, uses each fit a few scores
+              later, and is the Prior of the blocks.
 """
 
 import math
@@ -24,21 +24,32 @@ from bentham.core.learning.target import Features
 from bentham.core.problem.study import LARGEST, ModelDescription
 from bentham.errors import InvalidPrior
 
-# The next fit comes when there are this many times the scores of the last.
+# The next fit is due when the number of scores has grown by this factor since the last one.
 GROWTH = 1.05
-# A fit is believed when so much of the scores that it was made from has come in addition: time
-# enough to compute it elsewhere. With less than fifty scores that is at once.
+# A fit is used when the number of scores has grown by this share since it started, which leaves
+# time to compute it elsewhere. With fewer than 50 scores it is used at once.
 LEAD = 0.02
 _NOTHING: dict[int, float] = {}
 
 
 class LearnedPrior:
-    """Independent datasets that share a mean, a covariance and more, all learned.
+    """A prior of independent datasets; all its parameters are learned, and updated while serving.
 
-    `history` holds scores of past studies, one row each and one column per model, NaN where a
-    model was not run; it may be empty. `features` has one row per model; `groups` says which of
-    its columns share a length scale (each its own, unless given). Models may be added later, and
-    described then; where features are given here, those stand, and descriptions do not count.
+    Studies may list models that are not named here; they are added when first listed.
+
+    Args:
+        models: Names of the models known at the start; no duplicates. Default: none.
+        history: Scores of past studies, (studies, models); NaN where a model was not run.
+            Default: none.
+        features: Features of the models, (models, features), or (models,) for a single one. If
+            given, the descriptions of models in studies are used for costs only. Default: none.
+        groups: Group of each feature, (features,), counted from 0 without gaps; the features of a
+            group share a length scale. Default: each feature is its own group.
+        switches: Pieces to switch on or off: "serving", "warp", "scales", "strengths". Default:
+            all on.
+
+    Raises:
+        InvalidPrior: A shape, value or switch is invalid; the message names it and what to give.
     """
 
     jitter = 0.0
@@ -62,11 +73,11 @@ class LearnedPrior:
             raise InvalidPrior(f"unknown switch of the learned prior: {error}") from None
 
     def learner(self) -> "Learner":
-        """A fresh learner."""
+        """Return a new learner that starts from this prior."""
         return Learner(self)
 
     def describe(self) -> dict[str, Any]:
-        """The prior as plain data."""
+        """Return the prior as plain data for `prior_from`."""
         history = [
             [None if np.isnan(score) else score for score in study]
             for study in self.history.tolist()
@@ -96,7 +107,7 @@ class Learner:
         ]
         self._models = prior.models
         self._descriptions: dict[str, ModelDescription] = {}
-        # By dataset; never changed in place, so that a belief may keep what it was made from.
+        # Scores by dataset and column. Never changed in place: beliefs refer to them.
         self._served: dict[str, dict[int, float]] = {}
         self._count = 0
         self._next_fit = 1
@@ -109,7 +120,7 @@ class Learner:
         self.fit()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Who computes fits belongs to the process. The task is kept, and what comes of it is not.
+        # The function that computes fits belongs to the process. The task is saved, not its result.
         return {**self.__dict__, "_result": None, "begin": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -118,48 +129,49 @@ class Learner:
 
     @property
     def parameters(self) -> Parameters | None:
-        """What is believed of any study; None before the first score."""
+        """The current beliefs, which hold for any study; None before the first score."""
         return self._parameters
 
-    # -- a Prior
+    # -- the interface of a Prior
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Every model, in the order in which it became known."""
+        """Names of all models, in the order in which they were added."""
         return self._models
 
     def block_key(self, dataset: str) -> str:
-        """Every dataset is a block of its own."""
+        """Return the dataset: every dataset is its own block."""
         return dataset
 
     def block(self, key: str) -> BlockPrior:  # noqa: ARG002 - the same for every dataset
-        """What is believed now."""
+        """Return the current prior, which all datasets share."""
         if self._block is None:
             self._block = _block_prior(self._parameters, len(self._columns))
         return self._block
 
     def columns(self, dataset: str) -> Mapping[str, int]:  # noqa: ARG002
-        """Every model is known on every dataset."""
+        """Return the columns of all models: every dataset covers every model."""
         return self._columns
 
     def describe(self) -> dict[str, Any]:
-        """What it began from."""
+        """Return the prior that it started from, as plain data."""
         return self._prior.describe()
 
-    # -- that learns
+    # -- learning
 
     def admit(
         self, models: Sequence[str], descriptions: Mapping[str, ModelDescription] | None = None
     ) -> None:
-        """Take in models not known before: each is like its kin, or like the average model.
+        """Add new models, each predicted from similar models or, without any, as an average one.
 
-        A description counts whenever it comes first, and is not changed by another.
+        The first description of a model counts, even if it arrives after the model; later ones are
+        ignored.
         """
         if descriptions and self._prior.features is None:
             for model in models:
                 if model in descriptions:
                     self._descriptions.setdefault(model, descriptions[model])
-        # Each once, however often it is named: a column is of one model.
+        # Without duplicates: every model has one column.
         fresh = [model for model in dict.fromkeys(models) if model not in self._columns]
         if not fresh:
             return
@@ -171,12 +183,12 @@ class Learner:
             self._parameters = self._extended(self._parameters)
 
     def observe(self, dataset: str, column: int, score: float) -> bool:
-        """Take in a score; returns whether there is something new to believe."""
+        """Add a score; returns whether the beliefs changed."""
         self.note(dataset, column, score)
         return self.settle()
 
     def settle(self) -> bool:
-        """Fit if it is time to; returns whether there is something new to believe."""
+        """Use a started fit and start the next one, if due; returns whether the beliefs changed."""
         news = self._take_over()
         learning = self._prior.switches.serving or self._parameters is None
         due = self._count >= self._next_fit and self._begun is None
@@ -188,7 +200,7 @@ class Learner:
         return self._take_over() or news
 
     def _take_over(self) -> bool:
-        """Believe the fit that was begun, if it is time to."""
+        """Use the fit that was started, if it is due; returns whether it was."""
         if self._begun is None or self._count < self._begun.due:
             return False
         result = self._result or self._begun.task.run
@@ -196,29 +208,29 @@ class Learner:
         return True
 
     def note(self, dataset: str, column: int, score: float) -> None:
-        """Take in a score for a later fit."""
+        """Add a score for a later fit."""
         self.revise(dataset, column, score)
         self._count += 1
 
     def revise(self, dataset: str, column: int, score: float) -> None:
-        """Take in another value for what is known already, or is no score of its own."""
+        """Set a value that does not count as a new score, such as a correction."""
         self._served[dataset] = {**self._served.get(dataset, {}), column: score}
 
     def forget(self, dataset: str, column: int) -> None:
-        """Take back a score."""
+        """Remove a score."""
         if dataset in self._served:
             kept = self._served[dataset].items()
             self._served[dataset] = {known: score for known, score in kept if known != column}
 
     def scores(self, dataset: str) -> Mapping[int, float]:
-        """The scores of a dataset, by column, in the order in which they came, as of now."""
+        """Return the current scores of a dataset by column, in order of arrival."""
         return self._served.get(dataset, _NOTHING)
 
     def remember(self, history: Mapping[str, Mapping[str, float]]) -> None:
-        """Take in the scores of past studies, and believe what they say."""
+        """Add the scores of past studies and fit at once."""
         self.admit([model for runs in history.values() for model in runs])
         for runs in history.values():
-            # In the order of columns, as a history that was there from the start.
+            # In column order, as in a history given at the start.
             known = sorted((self._columns[model], score) for model, score in runs.items())
             self._history.append(
                 Observed(
@@ -229,11 +241,11 @@ class Learner:
         self.fit()
 
     def fit(self) -> None:
-        """Believe at once what all scores so far say."""
+        """Fit to all scores so far, and use the fit at once."""
         self._believe(self._task().run())
 
     def _task(self) -> FitTask:
-        """A fit to what is known now, from what is believed now; it counts as the latest."""
+        """Return a fit to the current scores, from the current beliefs; schedules the one after."""
         self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
         served = [
             Observed(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())))
@@ -252,9 +264,9 @@ class Learner:
 
     def _believe(self, parameters: Parameters | None) -> None:
         if parameters is not None and not parameters.sound:
-            parameters = self._parameters  # the last that can be worked with
+            parameters = self._parameters  # keep the last finite ones
         if parameters is not None and len(parameters.mean) < len(self._columns):
-            parameters = self._extended(parameters)  # some came meanwhile
+            parameters = self._extended(parameters)  # models were added meanwhile
         self._parameters = parameters
         self._begun = self._result = self._block = None
 
@@ -266,14 +278,14 @@ class Learner:
 
 
 class _Begun(NamedTuple):
-    """A fit under way, and how many scores there are when it is to be believed."""
+    """A fit in progress, and the number of scores at which it is used."""
 
     task: FitTask
     due: int
 
 
 def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
-    if parameters is None:  # nothing is known: every arm is as good as any other
+    if parameters is None:  # nothing is known: all arms are equal
         return BlockPrior.of(np.zeros(models), np.ones(models), np.arange(models), UnitRows(models))
     covariance, strengths = parameters.covariance, parameters.strengths
     return BlockPrior.of(
@@ -289,19 +301,19 @@ def _block_prior(parameters: Parameters | None, models: int) -> BlockPrior:
 
 @dataclass(frozen=True, slots=True)
 class UnitRows:
-    """The rows of the identity."""
+    """The rows of the identity matrix."""
 
     models: int
 
     def __call__(self, column: int) -> Vector:
-        """One row."""
+        """Return one row."""
         unit = np.zeros(self.models)
         unit[column] = 1.0
         return unit
 
 
 def _widened(features: Features | None, models: int) -> Features | None:
-    """Features of all models; one that came later is described by the average of the others."""
+    """Return the features of all models; those added later get the average of the others."""
     if features is None or len(features.values) == models:
         return features
     average = features.values.mean(axis=0)
@@ -322,8 +334,8 @@ def _as_history(models: tuple[str, ...], history: npt.ArrayLike) -> Matrix:
     if len(bad):
         study, model = bad[0]
         raise InvalidPrior(
-            f"history[{study}, {model}] is {scores[study, model]}; a score is a number within "
-            f"{LARGEST:g}, or missing"
+            f"history[{study}, {model}] is {scores[study, model]}; a score must be a number from "
+            f"{-LARGEST:g} to {LARGEST:g}, or NaN if it is missing"
         )
     return scores
 
@@ -335,13 +347,16 @@ def _as_features(
     given = given[:, np.newaxis] if given.ndim == 1 else given
     width = given.shape[1] if given.ndim == 2 else 1
     if not models or not width:
-        raise InvalidPrior("features describe models: name the models, and give each a feature")
+        raise InvalidPrior(
+            "features are given without models, or are empty; name the models, and give each at "
+            "least one feature"
+        )
     values = as_numbers(given, (len(models), width), "features", "model and feature")
     group = tuple(range(width)) if groups is None else tuple(groups)
     if len(group) != width or sorted(set(group)) != list(range(len(set(group)))):
         raise InvalidPrior(
             f"groups is {list(group)}; give each of the {width} features the number of its group, "
-            "from 0 on"
+            "counted from 0 without gaps"
         )
     span = np.ptp(values, axis=0)
     return Features((values - values.min(axis=0)) / np.where(span > 0.0, span, 1.0), group)

@@ -1,14 +1,15 @@
-"""How strongly to believe the target, chosen from data: leave one study out.
+"""Choose the strengths from data, by leave-one-study-out cross-validation.
 
-Every study of a sample is predicted score by score, in the order observed, by parameters that the
-other studies give; the strengths whose predictions have the highest log density win. This is the
-predictive density that decisions are made with, so what is chosen is what serves.
+Every study of a sample is predicted score by score, in the order observed, with parameters fitted
+to the other studies. The strengths whose predictions have the highest log density win. Decisions
+use the same predictive density, so the strengths are judged by what they are used for.
 
-The moments of the others are those of all less the study's own, on what the study observed:
+The moments of the other studies are those of all studies minus the study's own, restricted to the
+models that the study observed:
 
     sum w y^ - w_s y_s,   sum [w y^ y^' + C] - w_s y_s y_s',   sum w - w_s
 
-and give a mean and a covariance by the M-step of `em`.
+The M-step of `em` turns them into a mean and a covariance.
 """
 
 import numpy as np
@@ -24,15 +25,15 @@ TARGETS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 MEANS = (0.1, 1.0, 10.0, 100.0)
 FREEDOMS = (2.0, 4.0, 8.0, 16.0, 64.0)
 TAILS = (3.0, 5.0, 64.0)
-# To be too sure of a model costs more than to be too unsure: tails are light only if the log score
-# is better by this much, odds of e^10.
+# Overconfidence costs more than underconfidence: a lighter tail is chosen only if its log score is
+# better by this much, odds of e^10.
 MARGIN = 10.0
-# Of targets that predict about as well, the strongest is believed.
+# Among target strengths whose log scores are within this much of the best, the largest is chosen.
 DOUBT = 3.0
 
 
 def log_t(x: npt.NDArray[np.float64], freedom: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The log density of Student's t."""
+    """Return the log density of Student's t distribution."""
     f = np.asarray(freedom, dtype=np.float64)
     constant = gammaln((f + 1.0) / 2.0) - gammaln(f / 2.0) - 0.5 * np.log(f * np.pi)
     result: npt.NDArray[np.float64] = constant - (f + 1.0) / 2.0 * np.log1p(x * x / f)
@@ -42,7 +43,7 @@ def log_t(x: npt.NDArray[np.float64], freedom: npt.ArrayLike) -> npt.NDArray[np.
 def log_score(
     innovation: Matrix, sigma: Matrix, freedom: float, tail: float
 ) -> npt.NDArray[np.float64]:
-    """The log density of each score given those before it, as decisions predict it."""
+    """Return the log density of each score given those before it, as decisions predict it."""
     before = np.cumsum(innovation * innovation, axis=-2) - innovation * innovation
     known = sigma > 0.0
     seen: Matrix = np.cumsum(known, axis=-2) - known
@@ -62,7 +63,7 @@ def choose(
     common: float,
     strengths: Strengths,
 ) -> Strengths:
-    """The strengths that predict left-out studies best, one of them at a time."""
+    """Return the strengths that predict left-out studies best; chosen one after the other."""
     model, live = sample.model.T, sample.live.T  # (depth, datasets): batch last, for speed
     pair, score = live[:, np.newaxis] & live, sample.score.T
     weight = moments.weights[places]
@@ -86,7 +87,7 @@ def choose(
 
     freedom, tail, kappa = strengths.freedom, strengths.tail, strengths.mean
     by_target = {nu: total(predicted(nu, kappa), freedom, tail) for nu in TARGETS}
-    # The sample stands for all studies: what little it can tell apart, all of them can.
+    # The sample represents all studies, which together can detect smaller differences.
     doubt = DOUBT * len(places) / moments.datasets
     nu = max(nu for nu in TARGETS if by_target[nu] >= max(by_target.values()) - doubt)
     kappa = max(MEANS, key=lambda kappa: total(predicted(nu, kappa), freedom, tail))
@@ -108,6 +109,6 @@ def _outer(vectors: Matrix) -> npt.NDArray[np.float64]:
 def _padded(
     covariance: npt.NDArray[np.float64], pair: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
-    """The identity where there is only padding."""
+    """Return the covariance with the identity in the padding."""
     identity = np.eye(len(covariance))[:, :, np.newaxis]
     return np.where(pair, covariance, identity)

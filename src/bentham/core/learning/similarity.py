@@ -1,20 +1,21 @@
-"""Which models are alike, as their descriptions say: distances between and within families.
+"""Similarity of models from their descriptions: distances between and within families.
 
     symbol  shape             meaning
     f       (models,)         the number of a model's family
-    p       (models, width)   its features less 0.5; the k-th column is its family's k-th feature,
-                              0 where the model does not say
+    p       (models, width)   its features minus 0.5; the k-th column is its family's k-th feature,
+                              0 if the model does not have it
     D0      (models, models)  2 where families differ, else 0
     D1      (models, models)  |p - p'|^2 within a family, |p|^2 + |p'|^2 between families
 
-These are squared distances of points with an indicator for every family and a coordinate for every
-feature of every family, 0.5 for models of other families; so a Matern of D0 / l0^2 + D1 / l1^2 is
-a correlation. The points themselves would be wide and mostly empty. Two length scales, one of
-families and one of features, are few enough to be learned from little.
+D0 and D1 are squared distances between points that have an indicator for every family and a
+coordinate for every feature of every family (0.5 for models of other families). So a Matern kernel
+of D0 / l0^2 + D1 / l1^2 is a valid correlation. The points are never formed: they would be wide
+and mostly empty. Two length scales, one for families and one for features, can be learned from
+little data.
 
-A model without a description is the only one of its family, in the middle of it: as unlike any
-other as families are. Without an indicator of its own, all such models would stand at one place,
-and be believed to be the same.
+A model without a description is a family of its own, with all features at 0.5: as different from
+any other model as two families are. Without its own indicator, all such models would be the same
+point, and would be assumed to be equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ from bentham.core.learning.data import Index
 from bentham.core.learning.target import Where
 from bentham.core.problem.study import ModelDescription
 
-# Where a feature stands that a model does not have.
+# The value of a feature that a model does not have.
 MIDDLE = 0.5
 GROUPS = 2
 # Length scales to try, the best guess first.
@@ -37,14 +38,14 @@ LENGTHS = (0.4, 0.2, 0.8, 1.6, 0.1)
 
 @dataclass(frozen=True, slots=True)
 class Kinship:
-    """The families and the features of models, as compact as they are known."""
+    """The families and features of models, in compact form."""
 
     family: Index
     place: Matrix
 
     @staticmethod
     def of(models: Sequence[str], descriptions: Mapping[str, ModelDescription]) -> "Kinship | None":
-        """The kinship of models, None if none of them is described."""
+        """Return the kinship of models; None if no model is described."""
         if not descriptions:
             return None
         numbers: dict[str, int] = {}
@@ -55,7 +56,7 @@ class Kinship:
         for row, model in enumerate(models):
             described = descriptions.get(model)
             if described is None:
-                family[row] = -1 - row  # its own: no other has this number
+                family[row] = -1 - row  # its own family: a unique number
                 continue
             name = described.family
             family[row] = numbers.setdefault(name, len(numbers))
@@ -70,14 +71,14 @@ class Kinship:
         return Kinship(family, place)
 
     def only(self, models: Index) -> "Kinship":
-        """The kinship of some of the models."""
+        """Return the kinship of some of the models."""
         return Kinship(self.family[models], self.place[models])
 
     def distances(self, start: int = 0) -> "Distances":
-        """How far models are from each other: those from `start` on, from all."""
+        """Return the distances of the models from number `start` on to all models."""
         same = self.family[start:, np.newaxis] == self.family
         norm, within = np.zeros(len(self.place)), np.zeros(same.shape)
-        for column in self.place.T:  # one at a time: all at once would take much memory
+        for column in self.place.T:  # one at a time, to save memory
             norm += column * column
             difference = column[start:, np.newaxis] - column
             within += difference * difference
@@ -87,27 +88,27 @@ class Kinship:
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """Squared distances between models: of their families, and of their features."""
+    """Squared distances between the families of models, and between their features."""
 
     family: Matrix
     features: Matrix
 
     @property
     def groups(self) -> int:
-        """How many length scales there are."""
+        """Number of length scales."""
         return GROUPS
 
     @property
     def lengths(self) -> tuple[float, ...]:
         """Length scales that every fit tries.
 
-        While few scores are known the likeliest may be so short that no two models are alike; from
-        there small steps change nothing, and would never lead back.
+        While few scores are known, the most likely length scales may be so short that no two models
+        are similar. From there, small steps would change nothing and never lead back.
         """
         return LENGTHS
 
     def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
-        """How alike models are expected to vary, given the length scales: all pairs, or some."""
+        """Return the correlation of models for the length scales: all pairs, or some."""
         family, features = (1.0 / (length * length) for length in lengths)
         squares = family * self.family[where] + features * self.features[where]
         return KERNELS["matern52"](np.sqrt(squares))

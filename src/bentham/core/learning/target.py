@@ -3,15 +3,15 @@
     T = v (rho 11' + (1 - rho) ((1 - lambda) I + lambda R(l)))
 
     symbol    meaning
-    v         the variance that all models have
-    rho       the correlation that all pairs of models have: a study is easy or hard
-    lambda    how much of the rest varies smoothly over the models' features; 0 without features
+    v         the common variance of all models
+    rho       the common correlation of all pairs of models: a study is easy or hard
+    lambda    the share of the rest that varies smoothly with the models' features; 0 without
     R(l)      a Matern 5/2 correlation over the features, with one length scale per group of them;
-              features are given with the prior (`Features`) or come with studies (`kinship`)
+              features are given with the prior (`Features`) or with studies (`Kinship`)
 
-The likelihood is that of a sample of studies, each a multivariate t about the current mean; v is
-profiled out. The search moves one parameter at a time from where it stood: few evaluations, each
-a batched factorisation.
+The likelihood is that of a sample of studies, each a multivariate t around the current mean; v is
+profiled out. The search changes one parameter at a time, starting from the last fit. It needs few
+evaluations; each is a batched factorisation.
 """
 
 from collections.abc import Callable
@@ -27,36 +27,36 @@ from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.core.learning.conditioning import innovations
 from bentham.core.learning.data import Batch, Index
 
-# Some pairs of models, by their numbers; or, empty, all.
+# Pairs of models, by their numbers; empty: all pairs.
 Where: TypeAlias = tuple[Index, Index] | tuple[()]
 
 CORRELATIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95)
 SMOOTHNESSES = (0.0, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999)
 LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-# A length scale moves by these factors from where it stood.
+# A fit may change a length scale by one of these factors.
 STEPS = (0.5, 0.8, 0.93, 1.08, 1.25, 2.0)
 
 
 class Likeness(Protocol):
-    """What says which models are alike."""
+    """The interface of a similarity between models."""
 
     @property
     def groups(self) -> int:
-        """How many length scales there are."""
+        """Number of length scales."""
 
     @property
     def lengths(self) -> tuple[float, ...]:
-        """Length scales that every fit tries, wherever the last one ended, the best guess first."""
+        """Length scales that every fit tries, whatever the last fit; the best guess first."""
 
     def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
-        """How alike models are expected to vary, given the length scales: all pairs, or some."""
+        """Return the correlation of models for the length scales: all pairs, or some."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is known of the models: one row each, every feature scaled to the range 0 to 1.
+    """Features of the models: one row per model, each feature scaled to the range from 0 to 1.
 
-    Features of one group share a length scale: the indicators of a family do.
+    Features of one group, such as the indicators of families, share a length scale.
     """
 
     values: Matrix
@@ -64,16 +64,16 @@ class Features:
 
     @property
     def groups(self) -> int:
-        """How many length scales there are."""
+        """Number of length scales."""
         return 1 + max(self.group)
 
     @property
     def lengths(self) -> tuple[float, ...]:
-        """None: a fit goes on from where the last one ended."""
+        """Empty: a fit starts from the length scales of the last one."""
         return ()
 
     def correlation(self, lengths: tuple[float, ...], where: Where = ()) -> Matrix:
-        """How alike models are expected to vary, given the length scales: all pairs, or some."""
+        """Return the correlation of models for the length scales: all pairs, or some."""
         own = np.array([lengths[group] for group in self.group])
         chosen: Matrix = correlation("matern52", self.values, own)[where]
         return chosen
@@ -81,18 +81,18 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The parameters of the target, but for the variance."""
+    """The parameters of the target, except the variance."""
 
     correlation: float = 0.5
     smoothness: float = 0.0
     lengths: tuple[float, ...] = field(default=())
 
     def matrix(self, models: int, likeness: Likeness | None) -> Matrix:
-        """The target with variance 1."""
+        """Return the target with variance 1."""
         return self.entries(np.eye(models), likeness)
 
     def entries(self, same: Matrix, likeness: Likeness | None, where: Where = ()) -> Matrix:
-        """Entries of the target with variance 1; `same` is 1 where a model meets itself, else 0."""
+        """Return target entries with variance 1; `same` is 1 for pairs of a model with itself."""
         own = same
         if likeness is not None and self.smoothness > 0.0:
             smooth = likeness.correlation(self.lengths, where)
@@ -108,7 +108,7 @@ def fit_target(
     freedom: float,
     guess: float,
 ) -> tuple[Target, float]:
-    """The likeliest target and its variance; a guess of the variance is worth one score."""
+    """Return the most likely target and its variance; the guess of it counts as one score."""
     model, live = sample.model.T, sample.live.T
     where = model[:, np.newaxis], model
     pair, same = live[:, np.newaxis] & live, (model[:, np.newaxis] == model).astype(np.float64)
@@ -137,7 +137,7 @@ def fit_target(
     best = start
     if likeness is not None and not start.lengths:
         groups = likeness.groups
-        # Of equals the first: where there is a best guess, it stands until data say otherwise.
+        # max returns the first of equals: a best guess is kept until the data contradict it.
         guess_first = (start.correlation,) if likeness.lengths else ()
         best = max(
             (
@@ -174,7 +174,7 @@ def _lengths(target: Target, group: int, others: tuple[float, ...]) -> list[Targ
 
 
 def _variance(distance: Vector, count: Vector, freedom: float, guess: float) -> float:
-    """The likeliest variance of multivariate t's with these squared distances."""
+    """Return the most likely variance of t distributions with these squared distances."""
     variance = guess
     for _ in range(10):
         weight = (freedom + count) / (freedom + distance / variance)

@@ -1,7 +1,7 @@
-"""Which warp of the scores is likeliest: the density of a score z is that of y times dy/dz.
+"""Choose the most likely warp of the scores; the density of a score z is that of y times dy/dz.
 
-The likelihood is that of a plain model of all scores: the level of the study, plus the effect of
-the model, plus noise whose size is the study's own (a t distribution).
+The likelihood is that of a simple model of all scores: the level of the study, plus the effect of
+the model, plus noise with the study's own scale (a t distribution).
 """
 
 import math
@@ -13,18 +13,18 @@ from bentham.core.gaussian.sums import contract
 from bentham.core.gaussian.warp import Warp
 from bentham.core.learning.data import Batch, Observed, pack
 
-# The softness over the spread of the scores: from a warp that bends much to one that hardly does.
+# Softness divided by the spread of the scores: from an almost straight warp to a strong one.
 SHARES = (10.0, 3.0, 1.0, 1 / 3, 1 / 10, 1 / 30)
-# Fewer studies than this with two scores or more say too little.
+# Minimum number of studies with at least two scores; with fewer, scores are not warped.
 STUDIES = 3
 PASSES = 3
-# A spread that is this small against the scores is rounding.
+# A spread below this share of the largest score is rounding error.
 ALIKE = 1e-9
 FREEDOM = 4.0
 
 
 def fit_warp(observed: Sequence[Observed], models: int) -> Warp:
-    """The warp under which an additive model of the scores is likeliest."""
+    """Return the warp under which an additive model of the scores is most likely."""
     batch = pack([dataset for dataset in observed if len(dataset.models) > 1])
     if len(batch.model) < STUDIES:
         return Warp()
@@ -33,17 +33,17 @@ def fit_warp(observed: Sequence[Observed], models: int) -> Warp:
     if spread <= ALIKE * float(np.abs(known).max()):
         return Warp()
     options = [Warp(), *(Warp(top, _rounded(share * spread)) for share in SHARES)]
-    # Of equals the first, which bends least.
+    # max returns the first of equals, which is the straightest.
     return max(options, key=lambda warp: _likelihood(batch, warp, models))
 
 
 def _rounded(softness: float) -> float:
-    """To the next half power of ten: a warp that changes little from fit to fit is kept."""
+    """Round to the nearest half power of ten, so that the warp rarely changes between fits."""
     return float(10.0 ** (round(2.0 * math.log10(softness)) / 2.0))
 
 
 def _likelihood(batch: Batch, warp: Warp, models: int) -> float:
-    """The log likelihood of y = level of the study + effect of the model + a study's own noise."""
+    """Return the log likelihood of y = level of study + effect of model + noise of the study."""
     y = np.where(batch.live, warp(batch.score), 0.0)
     count = batch.counts
     effect = np.zeros(models)

@@ -21,7 +21,7 @@ __all__ = [
     "rank_within",
 ]
 
-# Takes the seed. A policy remembers what it computed, so every scheduler has one of its own.
+# Makes a policy from the seed. A policy caches results, so every scheduler needs its own.
 PolicyMaker = Callable[[int], Policy]
 
 POLICIES: dict[str, PolicyMaker] = {
@@ -34,7 +34,7 @@ POLICIES: dict[str, PolicyMaker] = {
 
 
 def make_policy(name: str, seed: int) -> Policy:
-    """A policy by its name."""
+    """Return a new policy by its name."""
     if name not in POLICIES:
         raise InvalidInput(f"unknown policy {name!r}; choose one of {', '.join(POLICIES)}")
     return POLICIES[name](seed)

@@ -1,4 +1,4 @@
-"""What a policy is: it ranks the arms that may be run next, best first."""
+"""The interface of a policy: it ranks the arms that may run next, best first."""
 
 from collections.abc import Container
 from typing import NamedTuple, Protocol
@@ -13,48 +13,67 @@ from bentham.core.state.study_state import StudyState
 
 
 class Option(NamedTuple):
-    """An arm that may be run next, on whose behalf, and what the policy ranks it by."""
+    """An arm that may run next, the study it would run for, and the value that ranks it."""
 
     value: float
     study: StudyState
     column: int
 
     def same_arm(self, other: "Option") -> bool:
-        """Whether both are one arm, on whosever behalf."""
+        """Return whether both are the same arm, whatever the study."""
         return (self.study.block, self.column) == (other.study.block, other.column)
 
     def listing(self) -> list[StudyState]:
-        """The studies that the arm would serve."""
+        """Return the studies that list the arm."""
         return self.study.block.studies_listing(self.column)
 
 
 class Policy(Protocol):
-    """Chooses what to run next. It may remember what it computed, never what it decided."""
+    """Chooses what to run next.
+
+    A policy may cache what it computes but must not remember its decisions: recovery applies
+    recorded decisions without asking the policy.
+    """
 
     @property
     def name(self) -> str:
-        """As it is called on the command line."""
+        """Name of the policy on the command line."""
 
     def touch(self, block: Block) -> None:
-        """A block has changed: whatever was computed from it is stale."""
+        """Mark a block as changed: whatever was computed from it is stale."""
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
-        """The first RANKED options, best first; none if nothing may be run.
+        """Return the RANKED best options, best first; fewer or none if fewer arms may run.
 
-        Equal values rank by the lowest study, then the lowest model. Studies of barred tenants
-        are passed over.
+        Ties go to the study added first, then to the model listed first in the prior.
+
+        Args:
+            state: The current state; must not be changed.
+            barred: Tenants whose studies are skipped. Default: none.
         """
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:
-        """The first RANKED options of one study, best first."""
+        """Return the RANKED best options of one study, best first.
+
+        Args:
+            state: The current state; must not be changed.
+            study: A study with models left to try.
+        """
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:
-        """What would come first if every study weighed one; None if weights change nothing."""
+        """Return the option that would rank first if all weights were 1.
+
+        Returns None if weights have no effect, or if the policy does not track it.
+
+        Args:
+            state: The current state; must not be changed.
+            barred: Tenants whose studies are skipped. Default: none.
+        """
 
 
 def rank_within(study: StudyState, values: Vector) -> list[Option]:
-    """A study's candidates by value, highest first; `values` run along `study.columns`."""
+    """Rank a study's candidates by value, highest first; `values` belong to `study.columns`."""
     open_places = np.flatnonzero(study.block.arms.candidate[study.columns])
-    # Columns stand in model order and the sort is stable: ties go to the lowest model.
+    # Columns are in model order and the sort is stable: ties go to the earlier model.
     order = open_places[np.argsort(-values[open_places], kind="stable")[:RANKED]]
     return [Option(float(values[place]), study, int(study.columns[place])) for place in order]

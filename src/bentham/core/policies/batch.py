@@ -1,8 +1,8 @@
-"""Looking at many blocks at once: what each would compute by itself, in fewer and larger steps.
+"""Evaluate many blocks at once: the same results as one by one, with fewer and larger numpy calls.
 
-After a fit, blocks take the new belief many at a time, and the next decision looks at all of them.
-Their arithmetic is the same, operation by operation, and so is every bit of what comes out; what
-is saved is the calls.
+After a fit, many blocks adopt the new belief at a time, and the next decision evaluates all of
+them. The arithmetic is the same as for single blocks, operation by operation, and so are the
+results, to the bit.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -14,14 +14,14 @@ from bentham.core.gaussian.predictive import Outlook, improvements
 from bentham.core.state.blocks import Block
 from bentham.core.state.study_state import StudyState
 
-# So many at a time are looked at: more do not stay in the cache.
+# Number of blocks evaluated at a time; more would not fit the CPU cache.
 TOGETHER = 64
 
 Item = TypeVar("Item")
 
 
 def look_together(blocks: Sequence[Block]) -> None:
-    """Compute costs, outlooks and expected improvements where a block has none at hand."""
+    """Compute the costs, outlooks and expected improvements that blocks have not computed yet."""
     _expect_costs(blocks)
     _condition(blocks)
     _improve(blocks)
@@ -39,7 +39,7 @@ def _condition(blocks: Sequence[Block]) -> None:
     for alike in grouped((block for block in blocks if not block.belief.computed), _prior):
         prior = alike[0].prior
         observed = [block for block in alike if block.belief.observed]
-        if len(observed) < len(alike):  # whoever knows nothing expects the same
+        if len(observed) < len(alike):  # without observations, all share one outlook
             outlook = Outlook.of(Posterior(prior), prior)
             for block in alike:
                 if not block.belief.observed:
@@ -75,7 +75,7 @@ def _shape(pair: tuple[Block, StudyState]) -> Hashable:
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """Items with equal keys together, in the order in which they come."""
+    """Group items with equal keys, in order of first appearance."""
     groups: dict[Hashable, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

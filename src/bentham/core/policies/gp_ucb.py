@@ -1,13 +1,14 @@
 """The multi-tenant predecessor that the paper cites: ease.ml's greedy, cost-aware GP-UCB.
 
 Li, Zhong, Liu, Wu, Zhang: "Ease.ml: Towards Multi-tenant Resource Sharing for Machine Learning
-Workloads" (2018). For study i at its t-th decision, with L_i models of costs c(x) up to c*:
+Workloads" (2018). For study i at its t-th decision, with L_i models and costs c(x) of at most c*:
 
     B(x) = mu(x) + sqrt(beta c* / c(x)) sigma(x),   beta = 2 log(pi^2 N L_i t^2 / (6 delta))
 
-The study of largest potential, max B(x) - incumbent (times its weight), is served with the model
-of largest B. What is dear has a narrower bound, so that cost counts only where there is doubt.
-Our reading: c* is the study's own highest cost, N the studies being served, delta 0.1.
+The study with the largest potential, max B(x) - incumbent (times its weight), runs its model with
+the largest B. Expensive models have a narrower bound, so cost matters only under uncertainty.
+Our interpretation: c* is the study's own highest cost, N the number of studies being served, and
+delta = 0.1.
 """
 
 import math
@@ -27,7 +28,7 @@ DELTA = 0.1
 
 
 class GpUcb:
-    """The study by its largest potential, the model by its upper confidence bound per cost."""
+    """Picks the study by its potential, and its model by the cost-aware upper confidence bound."""
 
     name = "gp-ucb"
 
@@ -39,15 +40,15 @@ class GpUcb:
         self._tournament: Tournament[tuple[float, int]] = Tournament()
 
     def __getstate__(self) -> dict[str, Any]:
-        # All of it can be computed again, and is once the blocks are touched.
+        # Caches are not saved; they are computed again when the blocks are touched.
         return GpUcb().__dict__
 
     def touch(self, block: Block) -> None:
-        """The potentials of the block's studies are no longer right."""
+        """Mark the potentials of the block's studies as stale."""
         self._stale[block.order] = self._blocks[block.order] = block
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
-        """The models of the study with the largest potential."""
+        """Rank the models of the study with the largest potential."""
         if self._studies != len(state.studies):  # the bound's width depends on N
             self._studies = len(state.studies)
             self._stale.update(self._blocks)
@@ -60,11 +61,11 @@ class GpUcb:
         return []
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:
-        """The study's models by their bounds."""
+        """Rank the study's models by their bounds."""
         return rank_within(study, _bounds(study, len(state.studies)))
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
-        """Not told: potentials without weights are not kept."""
+        """Return None: potentials without weights are not tracked."""
         return None
 
     def _enter(self, block: Block) -> None:
@@ -80,7 +81,7 @@ class GpUcb:
 
 
 def _bounds(study: StudyState, studies: int) -> Vector:
-    """B(x) of each of a study's models, where so many studies are served."""
+    """Return B(x) of each of a study's models; `studies` is N."""
     outlook, columns, costs = study.block.belief.outlook, study.columns, study.costs
     decisions = len(columns) - study.open_arms + 1
     beta = 2.0 * math.log(math.pi**2 * studies * len(columns) * decisions**2 / (6.0 * DELTA))

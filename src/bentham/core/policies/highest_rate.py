@@ -1,7 +1,8 @@
-"""The arm of highest gain per unit of cost, over all studies, whatever the gain is.
+"""Pick the arm of highest gain per unit of cost over all studies; subclasses define the gain.
 
-Each block enters its best few arms in its tenant's tournament, and each tenant its best in one of
-tenants: a decision looks anew at touched blocks only, and passes over a barred tenant in one step.
+Each block enters its best arms in a tournament of its tenant, and each tenant its best arm in a
+tournament of tenants. So a decision evaluates touched blocks only, and skips a barred tenant in
+one step.
 """
 
 import math
@@ -20,8 +21,8 @@ from bentham.core.state.blocks import Block
 from bentham.core.state.state import State
 from bentham.core.state.study_state import StudyState
 
-# (minus the rate, the lowest study that lists the arm, the model's rank, the arm's column):
-# smaller is better, so that ties go to the lowest study, then the lowest model.
+# (minus the rate, the first study that lists the arm, the model's rank, the arm's column):
+# smaller is better, so that ties go to the study added first, then to the earlier model.
 Entry = tuple[float, int, int, int]
 
 _FARTHEST = 500.0
@@ -29,22 +30,22 @@ _NONE: list[Entry] = []
 
 
 class Ranking:
-    """The best few arms of every block, and who comes first among all."""
+    """The best arms of every block, and their ranking across blocks and tenants."""
 
     def __init__(self) -> None:
         self._entries: dict[int, list[Entry]] = {}  # by the block's order, best first
-        self._fields: list[_Field] = []  # of each tenant, in the order in which they came
+        self._fields: list[_Field] = []  # one per tenant, in order of arrival
         self._tenants: Tournament[Entry] = Tournament()
         self._numbers: dict[str, int] = {}
 
     def enter(self, looked: Iterable[tuple[Block, list[Entry]]]) -> None:
-        """Blocks have these best arms from now on."""
+        """Replace the best arms of blocks."""
         for number in dict.fromkeys([self._place(*one) for one in looked]):
             best = self._fields[number].best(1)
             self._tenants.update(number, self._entries[best[0]][0] if best else None)
 
     def best(self, barred: Container[str]) -> list[Entry]:
-        """The best few of all: they lie among the best few blocks of the best few tenants."""
+        """Return the RANKED best entries: they are in the best blocks of the best tenants."""
         found: list[Entry] = []
         tenants = 0
         for number in self._tenants.ascending():
@@ -68,7 +69,7 @@ class Ranking:
 
 
 class _Field:
-    """The blocks of one tenant, numbered by themselves: a tournament has room for every number."""
+    """The blocks of one tenant, with their own numbers: tournaments use memory for each number."""
 
     def __init__(self, tenant: str):
         self.tenant = tenant
@@ -77,38 +78,38 @@ class _Field:
         self._orders: list[int] = []
 
     def update(self, order: int, entry: Entry | None) -> None:
-        """A block's best arm is this."""
+        """Set the best arm of a block."""
         number = self._numbers.setdefault(order, len(self._orders))
         if number == len(self._orders):
             self._orders.append(order)
         self._tournament.update(number, entry)
 
     def best(self, count: int) -> list[int]:
-        """The orders of the best few blocks."""
+        """Return the orders of the best blocks."""
         return [self._orders[number] for number in self._tournament.smallest(count)]
 
 
 class HighestRate:
-    """Ranks every arm that may be run by `gains` per cost."""
+    """Ranks every arm that may run by `gains` per cost."""
 
     def __init__(self) -> None:
         self._stale: dict[int, Block] = {}
         self._ranking = Ranking()
-        # The same as if every study weighed one; kept once somebody does not.
+        # The ranking with all weights 1; maintained once a study has another weight.
         self._unweighted: Ranking | None = None
         self._seen: dict[int, Block] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # All of it can be computed again, and is once the blocks are touched.
+        # Caches are not saved; they are computed again when the blocks are touched.
         caches = {"_stale": {}, "_ranking": Ranking(), "_unweighted": None, "_seen": {}}
         return {**self.__dict__, **caches}
 
     def gains(self, state: State, block: Block) -> Vector:
-        """What each arm of the block would add, summed over the studies that list it."""
+        """Return the gain of each arm of the block, summed over the studies that list it."""
         raise NotImplementedError
 
     def unweighted_gains(self, state: State, block: Block) -> Vector:  # noqa: ARG002
-        """The same if every study weighed one; computed so, not divided: ties must stay ties."""
+        """Return the gains with all weights 1; not divided by weights, so that ties stay ties."""
         totals = np.zeros(block.prior.size)
         for study in block.studies:
             gains = block.belief.outlook.improvement(study.incumbent, study.columns)
@@ -116,22 +117,22 @@ class HighestRate:
         return totals
 
     def touch(self, block: Block) -> None:
-        """The block's entries are no longer right."""
+        """Mark the block's entries as stale."""
         self._stale[block.order] = self._seen[block.order] = block
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
-        """The arms of highest rate."""
+        """Return the arms of highest rate."""
         self._look_again(state)
         return [_option(state, entry) for entry in self._ranking.best(barred)]
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:
-        """A study's arms of highest rate."""
+        """Return a study's arms of highest rate."""
         block = study.block
         rates = self.gains(state, block) / _powers(block.costs.expected, state.cost_exponent)
         return rank_within(study, rates[study.columns])
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:
-        """What would come first if every study weighed one."""
+        """Return the arm that would rank first if all weights were 1; None if they always were."""
         self._look_again(state)
         if self._unweighted is None:
             return None
@@ -151,12 +152,12 @@ class HighestRate:
             unweighted.enter(
                 [(block, self._look_unweighted(state, block, own)) for block, own in looked]
             )
-        # Not before: whatever is raised above, no block is forgotten.
+        # Only now: if anything above raises, the blocks stay marked as stale.
         self._unweighted, self._stale = unweighted, {}
 
     def _look_at(self, state: State, blocks: list[Block]) -> list[tuple[Block, list[Entry]]]:
-        """The best few arms of each block."""
-        # A block with nothing to decide rests: computing its gains would wake it.
+        """Return the best arms of each block."""
+        # Skip blocks without candidates: their posteriors are released and should stay so.
         awake = [block for block in blocks if block.has_candidates()]
         entries = dict.fromkeys([block.order for block in blocks], _NONE)
         for start in range(0, len(awake), TOGETHER):
@@ -181,7 +182,7 @@ def _option(state: State, entry: Entry) -> Option:
 
 
 def _powers(costs: Array, exponent: float) -> Array:
-    # Powers of extreme costs are kept within what can be divided by.
+    # Clipped, so that powers of extreme costs can still be divided by.
     if exponent == 1.0:
         return costs
     powers: Array = np.exp(np.clip(exponent * np.log(costs), -_FARTHEST, _FARTHEST))
@@ -189,11 +190,11 @@ def _powers(costs: Array, exponent: float) -> Array:
 
 
 def _best_few(blocks: Sequence[Block], gains: Matrix, exponent: float) -> list[list[Entry]]:
-    """The entries of blocks of one layout."""
+    """Return the best entries of blocks that have the same layout."""
     costs = _powers(np.array([block.costs.expected for block in blocks]), exponent)
     candidate = np.array([block.arms.candidate for block in blocks])
     losses = np.where(candidate, -gains / costs, np.inf)
-    # What is no number promises nothing, but is tried in the end: no arm may get lost by it.
+    # A NaN rate counts as 0: the arm ranks last but is still tried in the end.
     losses[np.isnan(losses)] = -0.0
     if _is_plain(blocks[0]):  # a stable sort is enough
         chosen = losses.argsort(axis=1, kind="stable")[:, :RANKED]

@@ -1,4 +1,4 @@
-"""The paper's two baselines: a study is chosen blindly, then its model by that study's EI."""
+"""The paper's two baselines: pick a study regardless of EI, then its model of highest EI."""
 
 import bisect
 from collections.abc import Container
@@ -13,19 +13,19 @@ from bentham.core.state.study_state import StudyState
 
 
 class RoundRobin:
-    """GP-EI-Round-Robin: studies take turns; one with nothing left to try is passed over."""
+    """GP-EI-Round-Robin: studies take turns; those with nothing left to try are skipped."""
 
     name = "round-robin"
 
     def touch(self, block: Block) -> None:
-        """Nothing is remembered."""
+        """Do nothing: nothing is cached."""
 
     def values(self, study: StudyState) -> Vector:
-        """What a study's models are ranked by: its EI."""
+        """Return the values that a study's models are ranked by: its EI."""
         return study.block.gains.of_study(study)
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
-        """The next study after the one served last, its models by value."""
+        """Rank the models of the study whose turn it is."""
         orders = admitted(state, barred)
         if not orders:
             return []
@@ -33,19 +33,19 @@ class RoundRobin:
         return self.rank_study(state, state.by_order[orders[turn]])
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
-        """The study's models by value."""
+        """Rank the study's models by value."""
         return rank_within(study, self.values(study))
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
-        """Weights play no part."""
+        """Return None: weights have no effect."""
         return None
 
 
 class RandomStudy:
-    """GP-EI-Random: the study is drawn uniformly.
+    """GP-EI-Random: the study is drawn uniformly at random.
 
-    The draw depends on the seed and the trial's number alone, not on how often it was asked for:
-    applying recorded decisions leads to the same next draw as making them.
+    The draw depends on the seed and the trial's number alone, not on the number of calls: applying
+    recorded decisions leads to the same next draw as making them.
     """
 
     name = "random"
@@ -54,29 +54,29 @@ class RandomStudy:
         self._seed = seed
 
     def touch(self, block: Block) -> None:
-        """Nothing is remembered."""
+        """Do nothing: nothing is cached."""
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
-        """A study drawn among those with something left to try, its models by EI."""
+        """Draw a study with models left to try, and rank its models by EI."""
         orders = admitted(state, barred)
         if not orders:
             return []
-        # Raw bits, since numpy promises their stream for ever and that of its methods not.
+        # Raw bits: numpy guarantees that their stream never changes, unlike that of its methods.
         bits = np.random.PCG64(np.random.SeedSequence([self._seed, state.next_trial]))
         turn = int(bits.random_raw()) % len(orders)
         return self.rank_study(state, state.by_order[orders[turn]])
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
-        """The study's models by EI."""
+        """Rank the study's models by EI."""
         return rank_within(study, study.block.gains.of_study(study))
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
-        """Weights play no part."""
+        """Return None: weights have no effect."""
         return None
 
 
 def admitted(state: State, barred: Container[str]) -> list[int]:
-    """The studies with something left to try, but for barred tenants."""
+    """Return the orders of the studies with models left to try, except those of barred tenants."""
     if not barred:
         return state.waiting.orders
     return [order for order in state.waiting.orders if state.by_order[order].tenant not in barred]

@@ -1,14 +1,15 @@
-"""MM-GP-EI that counts what is running: the default.
+"""MM-GP-EI that takes running trials into account: the default policy.
 
-The paper ignores running trials but for excluding them, so that devices crowd on one study: while
-its first trial runs, its other arms still promise the whole way up from the floor. Here an arm is
-worth what it adds to what the running trials R of its dataset will bring, its marginal gain
+The paper excludes running trials from the choice and otherwise ignores them, so that devices crowd
+on one study: while its first trial runs, its other arms still promise the full improvement over the
+floor. Here the value of an arm is its marginal gain: what it adds to the expected results of the
+running trials R of its dataset,
 
     E[max(best of R and x) - incumbent]+ - E[max(best of R) - incumbent]+
         = E_R [ EI(x | scores of R, incumbent raised by them) ]
 
 The outer expectation is over fixed quasi-random draws of the scores of R (a Kronecker sequence,
-the same at every decision), the inner one in closed form.
+the same at every decision); the inner one is in closed form.
 """
 
 import functools
@@ -23,22 +24,22 @@ from bentham.core.policies.highest_rate import HighestRate
 from bentham.core.state.blocks import Block
 from bentham.core.state.state import State
 
-# Draws of the running scores, at least so many in all and so many for each factor of the outlook.
+# Minimum number of draws of the running scores: in all, and for each factor of the outlook.
 DRAWS, DRAWS_EACH = 16, 4
 
 
 class Joint(HighestRate):
-    """The arm of highest marginal expected improvement per cost, given what is running."""
+    """Picks the arm of highest marginal EI per cost, given the running trials."""
 
     name = "joint"
 
     def gains(self, state: State, block: Block) -> Vector:  # noqa: ARG002
-        """Eq. (4), less what the running trials will bring anyway."""
+        """Return Eq. (4), minus the improvement expected from the running trials."""
         running = block.arms.running()
         return marginal_gains(block, np.array(running)) if running else block.gains.totals()
 
     def unweighted_gains(self, state: State, block: Block) -> Vector:
-        """The same if every study weighed one."""
+        """Return the gains with all weights 1."""
         running = block.arms.running()
         if not running:
             return super().unweighted_gains(state, block)
@@ -46,7 +47,7 @@ class Joint(HighestRate):
 
 
 def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Vector:
-    """What each arm adds to the running ones, summed over the studies that list it."""
+    """Return what each arm adds to the running ones, summed over the studies that list it."""
     outlook = block.belief.outlook
     rows = block.belief.posterior.ahead(running)
     count = len(outlook.factors)
@@ -74,13 +75,13 @@ def marginal_gains(block: Block, running: Integers, weighted: bool = True) -> Ve
 
 @functools.lru_cache(maxsize=256)
 def draws(count: int, dimensions: int) -> Matrix:
-    """An even number of standard normal points: multiples of the roots of primes, modulo one."""
+    """Return `count` (even) standard normal points: multiples of roots of primes, modulo one."""
     steps = np.sqrt(np.array(_primes(dimensions), dtype=np.float64)) % 1.0
     points = (np.arange(1, count // 2 + 1)[:, np.newaxis] * steps + 0.5) % 1.0
-    # The middle of 2^20 equal cells: no point at 0 or 1, where the normal is infinite.
+    # Midpoints of 2^20 equal cells: no point is 0 or 1, where the normal quantile is infinite.
     cells = np.floor(points * 2**20)
     normal: Matrix = ndtri((cells + 0.5) / 2**20)
-    # Each with its opposite beside it, so that any even number of them is centred.
+    # Each point is followed by its negative, so that any even number of points has mean 0.
     return np.stack([normal, -normal], axis=1).reshape(-1, dimensions)
 
 

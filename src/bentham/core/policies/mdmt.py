@@ -7,10 +7,10 @@ from bentham.core.state.state import State
 
 
 class Mdmt(HighestRate):
-    """Eq. (6), the arm of highest EI rate, among those not selected before."""
+    """Picks the arm of highest EI rate among those not selected before: Eq. (6)."""
 
     name = "mdmt"
 
     def gains(self, state: State, block: Block) -> Vector:  # noqa: ARG002
-        """Eq. (4)."""
+        """Return Eq. (4)."""
         return block.gains.totals()

@@ -1,6 +1,6 @@
-"""A tournament tree: the smallest of many keys, kept while keys change one at a time.
+"""A tournament tree: tracks the smallest of many keys while keys change one at a time.
 
-Changing a key costs O(log n); reading the k smallest costs O(k log n), whatever n.
+Changing a key costs O(log n); reading the k smallest costs O(k log n).
 """
 
 import heapq
@@ -14,7 +14,7 @@ _NOBODY = -1
 
 
 class Tournament(Generic[Key]):
-    """Players are numbered from 0; each has a key or sits out. Keys must differ."""
+    """Players are numbered from 0. A player takes part if it has a key. Keys must differ."""
 
     def __init__(self) -> None:
         self._capacity = 1
@@ -22,7 +22,7 @@ class Tournament(Generic[Key]):
         self._winners = [_NOBODY, _NOBODY]
 
     def update(self, player: int, key: Key | None) -> None:
-        """Give a player a key, or let it sit out."""
+        """Set the key of a player; None: it does not take part."""
         while player >= self._capacity:
             self._grow()
         winners = self._winners
@@ -38,21 +38,21 @@ class Tournament(Generic[Key]):
             before = winners[node]
             winners[node] = self._better(winners[2 * node], winners[2 * node + 1])
             if before != player and winners[node] == before:
-                return  # the player neither won here nor wins: nothing changes further up
+                return  # the player neither won nor wins here: nothing changes above
 
     def smallest(self, count: int) -> list[int]:
-        """The players with the smallest keys, best first."""
+        """Return the players with the smallest keys, smallest first."""
         return list(itertools.islice(self.ascending(), count))
 
     def ascending(self) -> Iterator[int]:
-        """The players by their keys, best first; each costs O(log n) when it is asked for."""
+        """Yield the players by ascending key; each step costs O(log n)."""
         keys, winners = self._keys, self._winners
         heap = [(keys[winners[1]], 1)] if winners[1] != _NOBODY else []
         while heap:
             _, node = heapq.heappop(heap)
             winner = winners[node]
             yield winner
-            # Whoever lost to this winner on its way up is next in line.
+            # The players that lost directly to this winner are the next candidates.
             while node < self._capacity:
                 node *= 2
                 if winners[node] != winner:

@@ -1,1 +1,1 @@
-"""The problem: arms, studies, the events of a run and the decisions made."""
+"""Data types of the scheduling problem: arms, studies, events and decisions."""

@@ -1,31 +1,37 @@
-"""A decision: the arm picked for a free device, with the figures that justify it."""
+"""A decision: the arm picked for an idle device, with the figures that justify it."""
 
 import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-# A device is named by whoever owns it: a number in a simulation, a host in a cluster.
+# The caller names devices: a number in a simulation, a host name in a cluster.
 DeviceName = str | int
 
-# How many arms that came next a decision names, and so how many a policy ranks.
+# A decision names this many runners-up, so a policy ranks one arm more.
 RUNNERS_UP = 3
 RANKED = 1 + RUNNERS_UP
 
-# What a Change is called when weights made it.
+# `Change.rule` if the weights of studies changed the outcome.
 WEIGHTS = "weights"
 
 
 class Reason(StrEnum):
-    """Who picked the arm."""
+    """What picked the arm."""
 
     WARM_START = "warm-start"
     POLICY = "policy"
-    GUARD = "starvation-guard"  # a study had waited for too long
+    GUARD = "starvation-guard"  # a study had waited too long
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """One study's expected improvement from an arm, times its weight: a term of Eq. (4)."""
+    """One study's expected improvement (EI) from an arm: a term of Eq. (4).
+
+    Attributes:
+        study: Name of the study.
+        expected_improvement: The study's EI, already multiplied by its weight.
+        weight: Weight of the study. Default: 1.
+    """
 
     study: str
     expected_improvement: float
@@ -34,7 +40,14 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class RunnerUp:
-    """An arm that was considered and came after; `value` is what the policy ranked by."""
+    """An arm that was considered but not chosen.
+
+    Attributes:
+        study: Study that the arm was considered for.
+        dataset: Dataset of the arm.
+        model: Model of the arm.
+        value: The number that the policy ranked it by, such as the EI rate.
+    """
 
     study: str
     dataset: str
@@ -44,9 +57,11 @@ class RunnerUp:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A rule that changed the outcome, and what would have been run without it.
+    """A rule that changed the outcome of a decision.
 
-    `rule` is "weights", "starvation-guard", or what the driver called a tenant's limit.
+    Attributes:
+        rule: "weights", "starvation-guard", or the caller's name for a tenant's limit.
+        instead: The arm that would have run without the rule.
     """
 
     rule: str
@@ -55,12 +70,25 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to run next on a device, for whom, and why.
+    """The arm to run next on a device, and why it was chosen.
 
-    `study` is on whose behalf the arm was picked: the lowest that lists it, unless the policy
-    picks the study first, or it is the study's turn in a warm start. `value` is what the policy
-    ranked by (the EI rate for `mdmt`), None for a warm start, whose runners-up are what the policy
-    would have run instead.
+    Attributes:
+        trial: Number of the trial, counted from 0; pass it to `Scheduler.tell`, `fail` or `lose`.
+        device: Device that runs the trial.
+        study: Study that the arm was picked for: the first one added that lists the arm, unless
+            the policy picks the study first or it is the study's turn in a warm start.
+        dataset: Dataset of the arm.
+        model: Model of the arm.
+        reason: What picked the arm.
+        value: The number that the policy ranked the arm by (the EI rate for `mdmt`); None for a
+            warm start.
+        cost: Expected cost of the arm, in the unit of the studies' costs.
+        gains: EI of each study that lists the arm.
+        expected_improvement: Weighted EI, summed over those studies: Eq. (4).
+        rate: `expected_improvement` / `cost`.
+        runners_up: Up to 3 arms that ranked next, best first; for a warm start, the arms that the
+            policy would have run instead.
+        changes: Rules without which another arm would have run. Default: none.
     """
 
     trial: int
@@ -79,5 +107,5 @@ class Decision:
 
 
 def figure(value: float, otherwise: float = 0.0) -> float:
-    """A figure as it can be recorded: what is no number promises nothing."""
+    """Return the value as a float that can be recorded: `otherwise` if it is NaN or infinite."""
     return float(value) if math.isfinite(value) else otherwise

@@ -1,10 +1,10 @@
-"""What happens to a scheduler. Its state is a fold over these, and nothing else.
+"""The events of a scheduler. Its state is a fold over its events and depends on nothing else.
 
-Events are frozen and carry the time at which they happened; the core never asks for the time.
-A decision is itself an event (`TrialStarted`): recovery applies it and does not make it again.
+Events are frozen and carry the time at which they happened; the core never reads a clock.
+A decision is itself an event (`TrialStarted`): recovery applies it and does not decide again.
 
     trial:  TrialStarted -> running -> TrialCompleted | TrialFailed | TrialLost | TrialReleased
-    arm:    untried -> running -> observed | failed | (lost) untried again, a few times
+    arm:    untried -> running -> observed | failed | (lost) untried again, until out of attempts
                                | (released) untried again
 """
 
@@ -19,7 +19,7 @@ from bentham.errors import InvalidRecording
 
 @dataclass(frozen=True, slots=True)
 class StudyAdded:
-    """A study asks to be served."""
+    """A study is added and served from now on."""
 
     time: float
     study: Study
@@ -27,7 +27,7 @@ class StudyAdded:
 
 @dataclass(frozen=True, slots=True)
 class StudyRemoved:
-    """A study wants no more; what was learned on its dataset stays."""
+    """A study is removed; what was learned from its dataset is kept."""
 
     time: float
     study: str
@@ -35,7 +35,7 @@ class StudyRemoved:
 
 @dataclass(frozen=True, slots=True)
 class StudyWeighted:
-    """A study counts for more or less from now on."""
+    """The weight of a study changes."""
 
     time: float
     study: str
@@ -44,7 +44,7 @@ class StudyWeighted:
 
 @dataclass(frozen=True, slots=True)
 class HistoryAdded:
-    """Past runs became known: by dataset and model, the score and what it cost, if known."""
+    """Past runs are added: (score, cost) by dataset and model; an unknown cost is None."""
 
     time: float
     history: Mapping[str, Mapping[str, tuple[float, float | None]]]
@@ -61,7 +61,7 @@ class DeviceAdded:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRemoved:
-    """An idle device leaves; a busy one loses its trial first."""
+    """An idle device leaves; a busy device must lose its trial first."""
 
     time: float
     device: DeviceName
@@ -69,7 +69,7 @@ class DeviceRemoved:
 
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
-    """A decision was made, and its trial runs."""
+    """A decision was made and its trial runs."""
 
     time: float
     decision: Decision
@@ -86,7 +86,7 @@ class TrialCompleted:
 
 @dataclass(frozen=True, slots=True)
 class TrialFailed:
-    """A trial ended without a score: its arm is given up."""
+    """A trial ended without a score: its arm is not tried again."""
 
     time: float
     trial: int
@@ -95,7 +95,7 @@ class TrialFailed:
 
 @dataclass(frozen=True, slots=True)
 class TrialLost:
-    """A trial was never heard of again: its arm may be tried again, up to the attempts set."""
+    """A trial was lost, e.g. with its device: its arm may run again, up to the attempts set."""
 
     time: float
     trial: int
@@ -103,7 +103,7 @@ class TrialLost:
 
 @dataclass(frozen=True, slots=True)
 class TrialReleased:
-    """A trial was given back before it ended; unlike a loss, this is no attempt."""
+    """A trial was returned before it ended; unlike a loss, it does not count as an attempt."""
 
     time: float
     trial: int
@@ -140,14 +140,14 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:
-    """The event as plain data, fit for JSON; floats survive exactly."""
+    """Return the event as plain data for JSON; floats are preserved exactly."""
     data = {"event": _NAMES[type(event)], **asdict(event)}
     if isinstance(event, StudyAdded) and not event.study.descriptions:
-        del data["study"]["descriptions"]  # as studies were told before there were any
+        del data["study"]["descriptions"]  # as in recordings made before descriptions existed
     return data
 
 
-# What a field of any event or decision may hold; the same name means the same thing everywhere.
+# Allowed types of the fields of events and decisions; a name means the same thing in all of them.
 _NUMBER = (int, float)
 _TYPES: dict[str, tuple[type, ...]] = {
     "time": _NUMBER, "score": _NUMBER, "cost": _NUMBER, "rate": _NUMBER, "weight": _NUMBER,
@@ -162,18 +162,26 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _typed(data: Any) -> dict[str, Any]:
-    """A copy of the fields, each of a type that it may have."""
+    """Return a copy of the fields, after checking the type of each."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{data!r} is not an object")
     for name, value in data.items():
         kinds = _TYPES.get(name, (object,))
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise TypeError(f"{name} is {value!r}")
+            raise TypeError(f"{name} is {value!r}, which has the wrong type")
     return dict(data)
 
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:
-    """The event that `event_to_dict` gave as plain data."""
+    """Return the event that `event_to_dict` turned into plain data.
+
+    Args:
+        data: One event: its kind under "event", and its fields.
+
+    Raises:
+        InvalidRecording: The kind is unknown, or a field is missing or has the wrong type. The
+            message names it; correct or remove that event.
+    """
     kind = _KINDS.get(str(data.get("event")))
     if kind is None:
         raise InvalidRecording(f"unknown event {data.get('event')!r}; known: {', '.join(_KINDS)}")
@@ -203,7 +211,10 @@ def _study_from_dict(data: Any) -> Study:
 
 
 def decision_to_dict(decision: Decision) -> dict[str, Any]:
-    """The decision as plain data; written out, since a service does this for every trial."""
+    """Return the decision as plain data.
+
+    Spelled out because `asdict` is slow and a service does this for every trial.
+    """
     return {
         "trial": decision.trial,
         "device": decision.device,
@@ -241,7 +252,7 @@ def _runner_up_to_dict(other: RunnerUp) -> dict[str, Any]:
 
 
 def decision_from_dict(data: Mapping[str, Any]) -> Decision:
-    """The decision that `asdict` gave as plain data."""
+    """Return the decision that `decision_to_dict` or `asdict` turned into plain data."""
     fields = _typed(data)
     fields["reason"] = Reason(fields["reason"])
     fields["gains"] = tuple(Gain(**_typed(gain)) for gain in fields["gains"])

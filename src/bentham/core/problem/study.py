@@ -1,13 +1,13 @@
-"""The problem: studies, the arms they list, what those cost and what each study weighs.
+"""Studies: the arms they list, the costs of the arms and the weights of the studies.
 
 paper                        here
 user i, its set L_i          a Study and its models
 x in L                       an Arm: one model on one dataset, run at most once
 c(x)                         Study.costs[model]; studies on one dataset agree on it;
-                             None where it is to be learned
--                            Study.weight multiplies the study's EI (1 is the paper)
+                             None if it is to be learned
+-                            Study.weight multiplies the study's EI (1 in the paper)
 z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
--                            Study.descriptions: which models are alike
+-                            Study.descriptions: which models are similar
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,17 @@ from typing import NamedTuple
 
 from bentham.errors import InvalidInput
 
-# Beyond these a sum of squares would overflow; no score or cost of the world comes near them.
+# Beyond these limits a sum of squares could overflow; no real score or cost comes near them.
 LARGEST, SMALLEST_COST = 1e50, 1e-50
 
 
 class Arm(NamedTuple):
-    """One model on one dataset."""
+    """One model on one dataset.
+
+    Args:
+        dataset: Name of the dataset.
+        model: Name of the model.
+    """
 
     dataset: str
     model: str
@@ -29,11 +34,18 @@ class Arm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """What is known of a model before it runs: its family, and where it stands within that.
+    """What is known about a model before it runs: its family and its features.
 
-    Features are named numbers from 0 to 1, such as its hyperparameters on their scales; a name
-    means the same in all models of a family. Models of one family with features that are near each
-    other are expected to score and to cost alike.
+    Models of one family with similar features are expected to have similar scores and costs.
+
+    Args:
+        family: Name of the family, such as the algorithm; not empty.
+        features: Named numbers from 0 to 1, such as scaled hyperparameters. A name means the same
+            in all models of a family. Default: none.
+
+    Raises:
+        InvalidInput: The family is empty or not a string, or a feature is not a number from 0 to
+            1; scale features to that range.
     """
 
     family: str
@@ -41,38 +53,46 @@ class ModelDescription:
 
     def __post_init__(self) -> None:
         if not isinstance(self.family, str) or not self.family:
-            raise InvalidInput(
-                f"the family of a model is {self.family!r}; name it by a text that is not empty"
-            )
+            raise InvalidInput(f"the family of a model is {self.family!r}; give a non-empty string")
         try:
             features = {name: float(value) for name, value in self.features.items()}
         except (TypeError, ValueError, AttributeError, OverflowError):
             raise InvalidInput(
-                f"the features of a model of family {self.family!r} map names to numbers from 0 to "
-                f"1; {self.features!r} does not"
+                f"the features of a model of family {self.family!r} are {self.features!r}; "
+                "map names to numbers from 0 to 1"
             ) from None
         for name, value in features.items():
             if not isinstance(name, str) or not 0.0 <= value <= 1.0:
                 raise InvalidInput(
-                    f"feature {name!r} of a model of family {self.family!r} is {value}; name it by "
-                    "a text, and scale it to the range from 0 to 1"
+                    f"feature {name!r} of a model of family {self.family!r} is {value}; give it a "
+                    "string as a name, and scale it to the range from 0 to 1"
                 )
         object.__setattr__(self, "features", features)
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One dataset and the candidate models to choose among, each with its cost.
+    """One dataset and the candidate models to choose from, with their costs.
 
-    A cost of None is learned from the trials that end; a dataset's rows and columns, where given,
-    help to predict it.
+    Args:
+        name: Unique name of the study; not empty.
+        costs: Cost of each candidate model, above 0, in the unit of the times of events (such as
+            seconds). None: learned from completed trials. Studies on one dataset must agree.
+        dataset: Dataset of the study. Studies with the same dataset share its arms, so that one
+            trial serves all of them. Default: the name of the study.
+        weight: Multiplies the study's EI; above 0. Default: 1, as in the paper.
+        floor: Baseline score: the incumbent before the first observation. Default: 0.
+        rows: Number of rows of the dataset; helps to predict costs. Default: unknown.
+        columns: Number of columns of the dataset; helps to predict costs. Default: unknown.
+        tenant: Owner of the study. Tenants cannot share a dataset, since limits on usage apply
+            per tenant. Default: "".
+        descriptions: Descriptions of some or all of the models, so that a result of one model
+            informs the beliefs about similar ones. Only the first description of a model counts;
+            later ones are ignored. Default: none.
 
-    The dataset is the study's own name unless given: two studies that name the same dataset
-    share its arms, so that one trial serves both. Studies of different tenants share none: what
-    a tenant may use at most is decided tenant by tenant.
-
-    Models may be described, some or all, so that what is learned of one is believed of its like.
-    What a model is is said once: a later description of the same name changes nothing.
+    Raises:
+        InvalidInput: An argument is out of range or has the wrong type. The message names the
+            argument, its value and what to give instead.
     """
 
     name: str
@@ -86,24 +106,28 @@ class Study:
     descriptions: Mapping[str, ModelDescription] = field(default_factory=dict)
 
     def cost(self, model: str) -> float:
-        """What a model costs, where that was said."""
+        """Return the cost that the study gives for a model.
+
+        Raises:
+            InvalidInput: The study gives no cost for the model; add one to `costs`.
+        """
         cost = self.costs[model]
         if cost is None:
-            raise InvalidInput(
-                f"study {self.name!r} does not say what model {model!r} costs; give its cost"
-            )
+            raise InvalidInput(f"study {self.name!r} gives no cost for model {model!r}; give one")
         return cost
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InvalidInput(f"a study is named by a text that is not empty, not {self.name!r}")
+            raise InvalidInput(f"the name of a study is {self.name!r}; give a non-empty string")
         if not isinstance(self.dataset, str):
-            raise InvalidInput(f"study {self.name!r}: the dataset is {self.dataset!r}, not a text")
+            raise InvalidInput(
+                f"study {self.name!r}: the dataset is {self.dataset!r}; give a string"
+            )
         if not isinstance(self.tenant, str):
-            raise InvalidInput(f"study {self.name!r}: the tenant is {self.tenant!r}, not a text")
+            raise InvalidInput(f"study {self.name!r}: the tenant is {self.tenant!r}; give a string")
         object.__setattr__(self, "dataset", self.dataset or self.name)
         try:
-            # Plain floats, whatever number types came: an event must be fit for JSON.
+            # Plain floats, whatever number types were passed: events are written as JSON.
             costs = {
                 model: None if cost is None else float(cost) for model, cost in self.costs.items()
             }
@@ -114,8 +138,8 @@ class Study:
                 raise TypeError
         except (TypeError, ValueError, AttributeError, OverflowError):
             raise InvalidInput(
-                f"study {self.name!r}: costs map models to numbers (None: to be learned), models "
-                "are named by texts, weight and floor are numbers"
+                f"study {self.name!r}: costs must map model names (non-empty strings) to numbers "
+                "(None: to be learned); weight and floor must be numbers"
             ) from None
         if not self.costs:
             raise InvalidInput(f"study {self.name!r} lists no models; give it at least one")
@@ -123,23 +147,23 @@ class Study:
             if cost is not None and not SMALLEST_COST <= cost <= LARGEST:
                 raise InvalidInput(
                     f"study {self.name!r}: the cost of model {model!r} is {cost}; "
-                    f"a cost is a number from {SMALLEST_COST:g} to {LARGEST:g}"
+                    f"give a number from {SMALLEST_COST:g} to {LARGEST:g}"
                 )
         if not 0.0 < self.weight <= LARGEST:
             raise InvalidInput(
                 f"study {self.name!r}: the weight is {self.weight}; "
-                "a weight is a finite number above zero (1 is the paper's)"
+                "give a finite number above 0 (1 in the paper)"
             )
         for what, size in (("rows", self.rows), ("columns", self.columns)):
             whole = isinstance(size, int) and not isinstance(size, bool)
             if size is not None and not (whole and 1 <= size <= LARGEST):
                 raise InvalidInput(
-                    f"study {self.name!r}: {what} is {size!r}; it is a whole number of at least 1, "
-                    "or left out"
+                    f"study {self.name!r}: {what} is {size!r}; give an integer of at least 1, or "
+                    "omit it"
                 )
         if not abs(self.floor) <= LARGEST:
             raise InvalidInput(
-                f"study {self.name!r}: the floor is {self.floor}; it must be a finite number"
+                f"study {self.name!r}: the floor is {self.floor}; give a finite number"
             )
         self._check_descriptions()
 
@@ -154,7 +178,7 @@ class Study:
             if model not in self.costs:
                 raise InvalidInput(
                     f"study {self.name!r} describes model {model!r}, which it does not list; "
-                    "list it, or leave its description out"
+                    "list it, or omit its description"
                 )
             if not isinstance(description, ModelDescription):
                 raise InvalidInput(

@@ -1,4 +1,4 @@
-"""What a scheduler believes of a model, and what a prior is served with."""
+"""A scheduler's belief about a model, and the default settings for each kind of prior."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,13 @@ from bentham.core.learning.prior import LearnedPrior
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a prior is served with unless said otherwise."""
+    """Default settings of a scheduler.
+
+    Attributes:
+        policy: Name of the policy.
+        warm_start: Warm start: "fastest:K", "mean" or "none".
+        correct_costs: Whether given costs are corrected by observed durations.
+    """
 
     policy: str
     warm_start: str
@@ -16,7 +22,12 @@ class Defaults:
 
 
 def defaults_of(prior: Prior | LearnedPrior) -> Defaults:
-    """With a learned prior what has least regret, with any other what the paper does."""
+    """Return the default settings for a prior.
+
+    Args:
+        prior: With a learned prior, the settings of lowest regret are returned; with any other
+            prior, the settings of the paper.
+    """
     if isinstance(prior, LearnedPrior):
         return Defaults("joint", "none", correct_costs=True)
     return Defaults("mdmt", "fastest:2", correct_costs=False)
@@ -24,7 +35,14 @@ def defaults_of(prior: Prior | LearnedPrior) -> Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is believed of one model of a study."""
+    """The scheduler's belief about one model of a study.
+
+    Attributes:
+        mean: Posterior median of the score (equal to the mean unless scores are warped).
+        sigma: Half the width of the one-sigma interval of the score; 0 if observed.
+        expected_improvement: EI for the study, multiplied by its weight.
+        cost: Expected cost, in the unit of the studies' costs.
+    """
 
     mean: float
     sigma: float

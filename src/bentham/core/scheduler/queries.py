@@ -1,4 +1,4 @@
-"""Looks at what a scheduler believes, study by study. They change nothing."""
+"""Read-only queries of what a scheduler believes, study by study."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,15 @@ from bentham.core.state.state import State
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """What is believed of the models of a study, as columns; EI is the study's own, unweighted."""
+    """The beliefs about the models of a study, as columns: one entry per model.
+
+    Attributes:
+        models: Names of the models.
+        mean: Posterior medians of the scores (equal to the means unless scores are warped).
+        sigma: Half the widths of the one-sigma intervals of the scores.
+        expected_improvement: EI for the study, unweighted.
+        cost: Expected costs, in the unit of the studies' costs.
+    """
 
     models: list[str]
     mean: Vector
@@ -28,10 +36,18 @@ class Beliefs:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """What a study would run first, of so many models `left`.
+    """The model that a study would run first.
 
-    `expected_improvement` is the study's own, unweighted; `value` is what the policy ranks by,
-    None where a warm start chose. `running` counts the trials of its dataset that run.
+    Attributes:
+        study: Name of the study.
+        model: Name of the model.
+        reason: What picked the model: the policy or a warm start.
+        value: The number that the policy ranks by; None for a warm start.
+        expected_improvement: EI for the study, unweighted.
+        cost: Expected cost, in the unit of the studies' costs.
+        left: Number of the study's models that are still to be tried.
+        running: Number of running trials on the study's dataset, or on datasets correlated
+            with it.
     """
 
     study: str
@@ -45,7 +61,7 @@ class First:
 
 
 def incumbent(state: State, name: str) -> tuple[str, float] | None:
-    """A study's best model so far and its score; None before the first observation."""
+    """Return a study's best model so far and its score; None before the first observation."""
     study = state.study(name)
     if study.incumbent_column is None:
         return None
@@ -53,7 +69,7 @@ def incumbent(state: State, name: str) -> tuple[str, float] | None:
 
 
 def beliefs(state: State, name: str) -> dict[str, Belief]:
-    """The posterior of each model that a study lists, and its weighted EI for the study."""
+    """Return the belief about each model of a study; EI is weighted."""
     study = state.study(name)
     block = study.block
     means, sigmas = block.belief.outlook.interval()
@@ -68,7 +84,7 @@ def beliefs(state: State, name: str) -> dict[str, Belief]:
 
 
 def prospect(state: State, name: str) -> float:
-    """The most that an untried model is expected to add to the study's best, unweighted."""
+    """Return the largest EI of a model that is still to be tried, unweighted; 0 if none is left."""
     study = state.study(name)
     gains = study.block.gains.of_study(study)[study.block.arms.candidate[study.columns]]
     study.block.rest()
@@ -88,7 +104,7 @@ def expected_shortfall(state: State, name: str) -> Shortfall:
 
 
 def survey(state: State, names: Sequence[str]) -> list[Beliefs]:
-    """What is believed of the models of several studies."""
+    """Return the beliefs about the models of several studies; EI is unweighted."""
     studies = [state.study(name) for name in names]
     blocks = list({study.block.order: study.block for study in studies}.values())
     for start in range(0, len(blocks), TOGETHER):
@@ -113,7 +129,7 @@ def survey(state: State, names: Sequence[str]) -> list[Beliefs]:
 
 
 def first(state: State, policy: Policy, name: str) -> First | None:
-    """What a study would run first; None if it has nothing left to try."""
+    """Return the model that a study would run first; None if nothing is left to try."""
     study = state.study(name)
     block = study.block
     if not study.open_arms:

@@ -1,4 +1,4 @@
-"""Ask and tell: which arm to run on a free device, and what came of it.
+"""The ask-and-tell interface: ask which arm to run on an idle device, then tell its score.
 
     scheduler = Scheduler(prior)
     scheduler.add_study("wine", {"svm": 3.0, "forest": 12.0})
@@ -6,9 +6,9 @@
     decision = scheduler.ask("gpu-0")
     scheduler.tell(decision.trial, score=0.91)
 
-Two verbs are underneath: `decide` answers and changes nothing, `apply` takes in one event. A
-service that must not lose anything commits the event between the two; `ask` does both at once.
-No clock, no I/O, no threads: a scheduler is a plain object, to be called from one thread.
+Underneath are two methods: `decide` returns a decision and changes nothing, `apply` applies one
+event. A service that must not lose events commits the event between the two calls; `ask` does both.
+A scheduler has no clock, I/O or threads: it is a plain object that one thread at a time may call.
 """
 
 import operator
@@ -56,19 +56,35 @@ LARGEST_EXPONENT = 10.0
 
 
 class Scheduler:
-    """Shares devices among studies.
+    """Shares devices among studies: decides which arm runs next on each idle device.
 
-    Without a prior, everything is learned while serving. With a learned prior the policy is
-    `joint` and there is no warm start, with any other they are the paper's, unless given.
-    `cost_exponent` is the power of the cost in the rate: 1 in the paper, 0 to ignore cost.
-    `past_costs`, by dataset and model, help to learn costs that studies do not give. With
-    `correct_costs`, those that they give are taken for estimates, as good as they prove to be;
-    that is the default with a learned prior.
+    Methods raise IllegalEvent if the state does not allow the call (unknown study, busy device,
+    trial already ended) and InvalidInput if a value cannot be used. Nothing is changed then, and
+    the message says what to do.
 
-    `policy` is a name, or what makes a Policy of one's own from the seed. `attempts` is how often
-    an arm may be started when its trials get lost. With `patience`, no study with something left
-    to try is passed over by more decisions than that, as long as fewer studies are open. `record`
-    is called with every event after it was applied.
+    Args:
+        prior: Prior over scores. Default: `LearnedPrior()`, which learns everything while serving.
+        policy: Name of a policy in `POLICIES`, or a function that makes a `Policy` from the seed.
+            Default: "joint" with a learned prior, else "mdmt" (the paper's).
+        warm_start: What each study runs first: "fastest:K" (its K cheapest models), "mean" (the
+            model of highest prior mean) or "none". Default: "none" with a learned prior, else
+            "fastest:2" (the paper's).
+        cost_exponent: Power of the cost in the EI rate, from 0 (ignore cost) to 10. Default: 1,
+            as in the paper.
+        past_costs: Costs of past runs, by dataset and model, for learning the costs that studies
+            do not give. Default: none.
+        correct_costs: Treat the costs that studies give as estimates, and correct them by how
+            accurate they prove to be. Default: True with a learned prior, else False.
+        seed: Random seed for the policy, at least 0. Default: 0.
+        attempts: Number of times that an arm may be started if its trials are lost, at least 1.
+            Default: 3.
+        patience: Maximum number of decisions in a row that may pass over a study with models left
+            to try, at least 1; guaranteed while fewer studies than that are open. Default: None,
+            no limit.
+        record: Function called with every event after it was applied. Default: none.
+
+    Raises:
+        InvalidInput: An argument is unknown or out of range; the message says what to give.
     """
 
     def __init__(
@@ -86,18 +102,18 @@ class Scheduler:
         record: Callable[[Event], None] | None = None,
     ):
         if attempts < 1:
-            raise InvalidInput(f"attempts is {attempts}; an arm needs at least one")
+            raise InvalidInput(f"attempts is {attempts}; give at least 1")
         if seed < 0:
-            raise InvalidInput(f"the seed is {seed}; it must be zero or above")
+            raise InvalidInput(f"the seed is {seed}; give at least 0")
         number = isinstance(cost_exponent, int | float)
         if not number or not 0.0 <= cost_exponent <= LARGEST_EXPONENT:
             raise InvalidInput(
-                f"the cost exponent is {cost_exponent}; it is a number from 0 (cost does not "
-                f"count) over 1 (the paper's) to {LARGEST_EXPONENT:g}"
+                f"the cost exponent is {cost_exponent}; give a number from 0 (ignore cost) to "
+                f"{LARGEST_EXPONENT:g}; the paper uses 1"
             )
         if isinstance(prior, str):
             raise InvalidInput(
-                f"the prior is the text {prior!r}; pass a prior, or none to learn one"
+                f"the prior is the string {prior!r}; pass a prior object, or None to learn one"
             )
         given = LearnedPrior() if prior is None else prior
         defaults = defaults_of(given)
@@ -110,16 +126,16 @@ class Scheduler:
         self._record = record
 
     def __getstate__(self) -> dict[str, Any]:
-        # Whom to tell of events belongs to the process, not to what is known.
+        # The recorder belongs to the process, not to the saved state.
         return {**self.__dict__, "_record": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
-        # What the policy computed is not kept: it looks at every block anew.
+        # The policy's caches are not saved: mark every block as changed.
         for block in self._state.blocks():
             self._policy.touch(block)
 
-    # -- studies and devices come and go
+    # -- add and remove studies and devices
 
     def add_study(
         self,
@@ -135,10 +151,26 @@ class Scheduler:
         descriptions: Mapping[str, ModelDescription] | None = None,
         time: float = 0.0,
     ) -> None:
-        """Serve a study from now on.
+        """Add a study and serve it from now on.
 
-        `costs` maps its candidate models to what they cost, None where that is to be learned; a
-        list of models leaves all costs to be learned. `descriptions` say which models are alike.
+        Args:
+            name: Unique name of the study; not empty.
+            costs: Cost of each candidate model, above 0; None if it is to be learned. A list of
+                models means that all costs are learned.
+            dataset: Dataset of the study; studies on one dataset share its arms. Default: `name`.
+            weight: Multiplies the study's EI; above 0. Default: 1.
+            floor: Baseline score before the first observation. Default: 0.
+            rows: Number of rows of the dataset; helps to predict costs. Default: unknown.
+            columns: Number of columns of the dataset; helps to predict costs. Default: unknown.
+            tenant: Owner of the study; tenants cannot share a dataset. Default: "".
+            descriptions: Family and features of models, by model: which models are similar.
+                Default: none.
+            time: Time of the event, in the unit of the costs. Default: 0.
+
+        Raises:
+            InvalidInput: An argument cannot be used, the prior does not cover a model, or another
+                study gives another cost for the same arm.
+            IllegalEvent: A study of this name is being served; remove it or choose another name.
         """
         given = dict.fromkeys(costs) if isinstance(costs, list | tuple) else costs
         described = {} if descriptions is None else descriptions
@@ -146,15 +178,21 @@ class Scheduler:
         self.apply(StudyAdded(float(time), spec))
 
     def remove_study(self, name: str, *, time: float = 0.0) -> None:
-        """Serve a study no longer; its running trials go on, and what they show is kept."""
+        """Stop serving a study; its running trials continue and their scores are kept."""
         self.apply(StudyRemoved(float(time), name))
 
     def add_device(self, device: DeviceName, *, kind: str = "", time: float = 0.0) -> None:
-        """Let a device ask; devices of one kind are equally fast."""
+        """Add an idle device.
+
+        Args:
+            device: Unique name or number of the device.
+            kind: Devices of one kind are equally fast. Default: "".
+            time: Time of the event, in the unit of the costs. Default: 0.
+        """
         self.apply(DeviceAdded(float(time), device, kind))
 
     def remove_device(self, device: DeviceName, *, time: float = 0.0) -> None:
-        """Let a device go; the trial that it runs is lost."""
+        """Remove a device; its running trial, if any, is lost."""
         trial = self._state.device_trial(device)
         if trial is not None:
             self.lose(trial, time=time)
@@ -163,38 +201,64 @@ class Scheduler:
     # -- ask and tell
 
     def ask(self, device: DeviceName, *, time: float = 0.0) -> Decision | None:
-        """What the idle device is to run now; None if nothing is left to try."""
+        """Start the next trial on an idle device; returns None if there is nothing to run.
+
+        Args:
+            device: An idle device, added with `add_device`.
+            time: Time of the event, in the unit of the costs. Default: 0.
+
+        Raises:
+            IllegalEvent: The device is unknown or busy; add it, or report its trial first.
+        """
         decision = self.decide(device)
         if decision is not None:
             self.apply(TrialStarted(float(time), decision))
         return decision
 
     def tell(self, trial: int, score: float, *, time: float = 0.0) -> None:
-        """A trial ended with a score; larger is better."""
+        """Report the score of a completed trial.
+
+        Args:
+            trial: Number of the trial, from the decision.
+            score: A finite number; larger is better.
+            time: Time of the event, in the unit of the costs. Default: 0.
+
+        Raises:
+            InvalidInput: The score is NaN or infinite; report the trial with `fail` instead.
+            IllegalEvent: The trial is unknown or has ended already.
+        """
         self.apply(TrialCompleted(float(time), operator.index(trial), float(score)))
 
     def fail(self, trial: int, reason: str = "", *, time: float = 0.0) -> None:
-        """A trial ended without a score; its arm is not tried again."""
+        """Report that a trial ended without a score; its arm is not tried again."""
         self.apply(TrialFailed(float(time), operator.index(trial), reason))
 
     def lose(self, trial: int, *, time: float = 0.0) -> None:
-        """A trial will never be heard of; its arm may be tried again."""
+        """Report that a trial is lost; its arm may be started up to `attempts` times in all."""
         self.apply(TrialLost(float(time), operator.index(trial)))
 
-    # -- the two verbs underneath
+    # -- the two methods underneath
 
     def decide(
         self, device: DeviceName, barred: Mapping[str, str] | None = None
     ) -> Decision | None:
-        """What the device would be given now. Changes nothing.
+        """Return what an idle device should run next, or None; changes nothing.
 
-        `barred` are tenants that may not be served now, each with the name of the limit that it
-        has reached, by which the decision says so if that changes it.
+        Args:
+            device: An idle device, added with `add_device`.
+            barred: Tenants that may not be served now, each with the name of the limit that it
+                has reached. If a limit changes the outcome, `Decision.changes` names it.
+                Default: none.
+
+        Raises:
+            IllegalEvent: The device is unknown or busy; add it, or report its trial first.
         """
         state = self._state
         busy = state.device_trial(device)
         if busy is not None:
-            raise IllegalEvent(f"device {device!r} runs trial {busy}; tell, fail or lose it first")
+            raise IllegalEvent(
+                f"device {device!r} runs trial {busy}; report it with tell, fail or lose first"
+            )
         limits = barred or {}
         options = self._policy.rank(state, limits)
         planned = state.warm_queue.first(limits)
@@ -215,70 +279,83 @@ class Scheduler:
         return self._decision(device, reason, value, study, column, others, changes)
 
     def apply(self, event: Event) -> None:
-        """Take in an event, made here or read from a record."""
+        """Apply an event, made by this scheduler or read from a recording.
+
+        Raises:
+            IllegalEvent: The state does not allow the event; nothing is changed.
+            InvalidInput: The event contains a value that cannot be used; nothing is changed.
+        """
         for block in self._state.apply(event):
             self._policy.touch(block)
         if self._record is not None:
             self._record(event)
 
     def fit_by(self, begin: Begin) -> None:
-        """Have fits computed by somebody else until they are needed; decisions stay the same."""
+        """Compute fits elsewhere, e.g. in another process, before they are needed.
+
+        Decisions do not depend on it.
+
+        Args:
+            begin: Starts a fit and returns at once; what it returns is called for the result.
+        """
         self._state.fit_by(begin)
 
-    # -- what is known
+    # -- queries
 
     @property
     def studies(self) -> tuple[str, ...]:
-        """The studies being served, in the order they were added."""
+        """Names of the studies being served, in the order they were added."""
         return tuple(self._state.studies)
 
     @property
     def finished(self) -> bool:
-        """Whether nothing runs and nothing is left to try."""
+        """Whether no trial is running and nothing is left to try."""
         return not self._state.running and not self._state.waiting.orders
 
     @property
     def devices(self) -> dict[DeviceName, int | None]:
-        """Each device with the trial that it runs, None if idle."""
+        """Each device with the number of its running trial, None if idle."""
         return dict(self._state.devices)
 
     def incumbent(self, study: str) -> tuple[str, float] | None:
-        """A study's best model so far and its score; None before the first observation."""
+        """Return a study's best model so far and its score; None before the first observation."""
         return looks.incumbent(self._state, study)
 
     def beliefs(self, study: str) -> dict[str, Belief]:
-        """The posterior of each model that a study lists, and its weighted EI for the study."""
+        """Return the belief about each model of a study; EI is weighted."""
         return looks.beliefs(self._state, study)
 
     def survey(self, studies: Sequence[str]) -> list[looks.Beliefs]:
-        """What is believed of the models of several studies, as columns."""
+        """Return the beliefs about the models of several studies, as columns; EI is unweighted."""
         return looks.survey(self._state, studies)
 
     def shortfall(self, study: str) -> Shortfall:
-        """How far a study's best model is believed to be above its best score so far."""
+        """Return how far a study's best model is expected to be above its best score so far."""
         return looks.expected_shortfall(self._state, study)
 
     def changes(self, study: str) -> int:
-        """A number that grows whenever something else is believed of the study's scores."""
+        """Return a counter that increases whenever the beliefs about the study's scores change."""
         return self._state.study(study).block.changes
 
     def first(self, study: str) -> looks.First | None:
-        """What the study would run first; None if it has nothing left to try."""
+        """Return the model that the study would run first; None if nothing is left to try."""
         return looks.first(self._state, self._policy, study)
 
     def prospect(self, study: str) -> float:
-        """The most that an untried model is expected to add to the study's best, unweighted."""
+        """Return the largest EI of a model still to be tried, unweighted; 0 if none is left."""
         return looks.prospect(self._state, study)
 
     @property
     def patience(self) -> int | None:
-        """How many decisions may pass over a study; None: any number."""
+        """Maximum number of decisions in a row that may pass over a study; None: no limit."""
         return self._patience
 
     @patience.setter
     def patience(self, decisions: int | None) -> None:
         if decisions is not None and decisions < 1:
-            raise InvalidInput(f"the patience is {decisions}; it is at least one decision, or none")
+            raise InvalidInput(
+                f"the patience is {decisions}; give at least 1 decision, or None for no limit"
+            )
         self._patience = decisions
 
     def _decision(
@@ -319,19 +396,19 @@ class Scheduler:
         return RunnerUp(study.name, study.dataset, model, option.value)
 
     def _outcome(self, best: Option, limits: Mapping[str, str]) -> tuple[Option, bool]:
-        """The policy's first, or what the guard puts in its place; whether it does."""
+        """Return the policy's best or the guard's replacement, and whether it was replaced."""
         starved = self._starved(limits)
         if starved is None or starved in best.listing():
             return best, False
         return self._policy.rank_study(self._state, starved)[0], True
 
     def _changes(self, chosen: Option, limits: Mapping[str, str]) -> list[Change]:
-        """The limits and the weights without which something else would have been run."""
+        """Return the limits and weights without which another arm would have been chosen."""
         changes = []
         if limits:
             free, _ = self._outcome(self._policy.rank(self._state)[0], {})
             if not free.same_arm(chosen):
-                # What came first then is barred now: else it would have come first again.
+                # Its tenant is barred now; otherwise it would rank first with limits, too.
                 rule = limits.get(free.study.tenant, next(iter(limits.values())))
                 changes.append(Change(rule, self._runner_up(free)))
         first = self._policy.unweighted(self._state, limits)

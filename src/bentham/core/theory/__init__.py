@@ -1,1 +1,1 @@
-"""Regret, and the bounds that the paper proves for it."""
+"""Regret, and the paper's bounds on it."""

@@ -1,16 +1,16 @@
 """The regret bounds of Section 5 and App. C, for a finished run.
 
     symbol    meaning
-    R         the smallest with |z(x) - mu_t(x)| <= R sigma_t(x) for all arms and times
-    C_R       bounds |z(x)| and every study's gap to its best
-    sigma^    sigma_t(x) of a tested arm at the time its trial began
+    R         the smallest R with |z(x) - mu_t(x)| <= R sigma_t(x) for all arms and times
+    C_R       upper bound on |z(x)| and on every study's gap to its best score
+    sigma^    sigma_t(x) of a tested arm at the time its trial started
     lemma     (tau(R) N (R+1) / (tau(-R) M) sum sigma^ + C_R + tau(R)/tau(-R) N C_R) sum c(x_i*)
     theorem   (MIU(T, K) + M) N^2 / M * mean c(x_i*), which holds up to an unstated constant
 
-Both suppose more than can be taken for granted: that `mdmt` chose every trial, knowing the costs,
-with no warm start and all weights 1, that every trial was completed, that no score lies below the
-floor, that sigma(x) <= 1 and that R is finite. What the events show to be otherwise is listed in
-`broken`; then nothing is guaranteed.
+Both assume that `mdmt` chose every trial with known costs, no warm start and all weights 1; that
+every trial completed; that no score is below the floor; that sigma(x) <= 1; and that R is finite.
+A run may violate this. `broken` lists the violations that the events show; if there are any,
+nothing is guaranteed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,16 +40,26 @@ from bentham.core.state.warm_start import WarmStart
 from bentham.core.theory.uncertainty import Bounds, miu_scores, miu_scores_of_blocks, miu_total
 from bentham.errors import InvalidInput
 
-# A block with the columns that some study lists.
+# A block with the columns that at least one study lists.
 Listed = tuple[Block, Integers]
 
-# A known score may miss its posterior mean by this much of rounding.
+# Rounding may make a known score differ from its posterior mean by this much.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class RunBounds:
-    """What the paper guarantees for a run (unless `broken` says why not), and what went into it."""
+    """The paper's bounds on the regret of a run, and what they are computed from.
+
+    Attributes:
+        lemma: The bound of the lemma.
+        theorem: The bound of the theorem, which holds up to an unstated constant.
+        radius: R.
+        score_bound: C_R.
+        uncertainty: Sum of sigma^ over the tested arms.
+        miu: MIU(T, K).
+        broken: Assumptions that the run violates; if there are any, nothing is guaranteed.
+    """
 
     lemma: float
     theorem: Bounds
@@ -63,9 +73,20 @@ class RunBounds:
 def bounds_of_run(
     prior: Prior | LearnedPrior, scores: Mapping[Arm, float], events: Iterable[Event]
 ) -> RunBounds:
-    """Go through a run's events again and evaluate both bounds; `scores` are the true ones."""
+    """Replay the events of a run and evaluate both bounds.
+
+    Args:
+        prior: The fixed prior of the run.
+        scores: True score of every arm that a study lists.
+        events: All events of the run, in order.
+
+    Raises:
+        InvalidInput: The prior is a learned one, or the run has no studies or no devices.
+    """
     if isinstance(prior, LearnedPrior):
-        raise InvalidInput("the paper's bounds are for a prior that stays; give a fixed one")
+        raise InvalidInput(
+            "the paper's bounds do not hold for a learned prior, which changes; give a fixed one"
+        )
     state = State(prior, WarmStart.parse("none"), attempts=1 << 30)
     studies: dict[str, Study] = {}
     broken: set[str] = set()
@@ -79,7 +100,7 @@ def bounds_of_run(
             arm = Arm(event.decision.dataset, event.decision.model)
             if event.decision.reason is Reason.WARM_START:
                 broken.add("a warm start chose trials")
-            if arm not in tested:  # a lost one that is run again is the same arm
+            if arm not in tested:  # an arm that runs again after a loss counts once
                 block, column = _arm(state, event)
                 uncertainty += float(np.sqrt(block.belief.posterior.variance[column]))
                 tested.add(arm)
@@ -102,7 +123,7 @@ def bounds_of_run(
             radius = max(radius, _radius(touched[0], truths[touched[0].order]))
     listed = [(blocks[order], np.flatnonzero(np.isfinite(truths[order]))) for order in blocks]
     if not studies or not devices:
-        raise InvalidInput("a run without studies or devices has no bounds; record one that has")
+        raise InvalidInput("a run without studies or devices has no bounds; give one with both")
     evaluated = _evaluate(
         list(studies.values()), scores, listed, len(devices), len(tested), uncertainty, radius
     )
@@ -128,7 +149,7 @@ def _evaluate(
         if study.floor > min(known.values()):
             broken.append(f"study {study.name!r} has scores below its floor")
         if study.weight != 1.0:
-            broken.append(f"study {study.name!r} has a weight")
+            broken.append(f"study {study.name!r} has a weight other than 1")
         score_bound = max(score_bound, gap, *(abs(score) for score in known.values()))
     number = len(studies)
     ratio = _ratio(radius)
@@ -141,7 +162,7 @@ def _evaluate(
         float(np.sqrt(block.prior.variance[columns].max())) for block, columns in blocks
     )
     if deviation > 1.0:
-        broken.append("a prior deviation is above 1")
+        broken.append("a prior standard deviation is above 1")
     return RunBounds(lemma, theorem, radius, score_bound, uncertainty, miu, tuple(broken))
 
 
@@ -162,7 +183,7 @@ def _radius(block: Block, truth: Vector) -> float:
     sigma = np.sqrt(block.belief.posterior.variance)
     doubtful = np.isfinite(truth) & (sigma > 0.0)
     known = np.isfinite(truth) & (sigma <= 0.0)
-    # Below its resolution a deviation counts as zero: that much, too, a known score may miss.
+    # A variance below the resolution counts as 0, so a known score may differ by that much, too.
     allowed = np.sqrt(block.prior.resolution) + _ROUNDING * (
         1.0 + np.abs(block.belief.posterior.mean)
     )
@@ -172,11 +193,11 @@ def _radius(block: Block, truth: Vector) -> float:
 
 
 def _miu(blocks: Sequence[Listed], tested: int) -> Bounds:
-    """MIU(T, K), with K over the arms that some study lists."""
+    """Return MIU(T, K), with K over the arms that at least one study lists."""
     scores: dict[tuple[int, bytes], list[Bounds]] = {}
     times: dict[tuple[int, bytes], int] = {}
     for block, columns in blocks:
-        key = id(block.prior), columns.tobytes()  # blocks of a shared prior hold the very same one
+        key = id(block.prior), columns.tobytes()  # blocks of a shared prior share one object
         times[key] = times.get(key, 0) + 1
         if key not in scores:
             scores[key] = miu_scores(np.array([block.prior.row(int(i))[columns] for i in columns]))
