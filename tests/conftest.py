@@ -1,4 +1,7 @@
-"""Hypothesis explores anew on a developer's machine, and repeats itself in CI."""
+"""Settings and fixtures for all tests: Hypothesis profiles, test order, and PostgreSQL.
+
+Hypothesis draws new examples on a developer's machine and repeats the same ones in CI.
+"""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +19,8 @@ install()
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
-# These take longest, roughly by how long: begun first, none is left for one process in the end.
+# The slowest tests, roughly by duration. They run first, so that no process is left with one of
+# them at the end.
 LONGEST = (
     "test_ray", "test_reproduce", "test_chaos", "test_demo", "test_docs", "test_tutorials",
     "test_learned_prior", "test_training_site", "test_bench_regret", "test_bench_service",
@@ -25,17 +29,17 @@ LONGEST = (
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: many tests wait for what they have started."""
+    """One process more than there are cores: many tests wait for processes they have started."""
     return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each process's share of the longest tests first, then its share of the others in order.
+    """Order each process's share: first its slowest tests, then the others in their order.
 
-    A process is given one run of tests to begin with, and takes over others of whoever has most
-    left: it is from the end that those are taken. Tests on Ray stay together, since they share
-    what takes long to start.
+    pytest-xdist gives each process one contiguous run of tests. A process that has finished takes
+    tests from the end of the run of the process with the most tests left. Tests on Ray stay
+    together, since they share a cluster that takes long to start.
     """
     places = {name: place for place, name in enumerate(LONGEST)}
     long = sorted(
@@ -50,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         shares[place % processes].append(item)
     left = len(items)
     for place, share in enumerate(shares):
-        size = left // (processes - place)  # as pytest-xdist deals them out
+        size = left // (processes - place)  # as pytest-xdist distributes them
         share += islice(others, max(0, size - len(share)))
         left -= size
     items[:] = [*chain.from_iterable(shares), *others]
@@ -58,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator["PostgresServer"]:
-    """A PostgreSQL server, started by the first test that asks for it; one for all rooms."""
+    """A PostgreSQL server for the whole session, started by the first test that requests it."""
     from support.postgres import PostgresServer
 
     server = PostgresServer()

@@ -1,4 +1,4 @@
-"""What the tests of this room are given."""
+"""Fixtures of the tests in this directory."""
 
 from support.canned import canned
 from support.commands import bentham, small

@@ -1,4 +1,4 @@
-"""What the tests of this room are given."""
+"""Fixtures of the tests in this directory."""
 
 from support.boards import board
 from support.browsers import chromium, page, visits

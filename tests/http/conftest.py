@@ -1,4 +1,4 @@
-"""What the tests of this room are given."""
+"""Fixtures of the tests in this directory."""
 
 from support.service_app import memory_folder, places, service
 

@@ -1,2 +1,5 @@
-"""What tests share: servers, browsers, workers and data to test with. Each room of tests, which is
-named as the part of Bentham that it tests, imports what it needs, and no more."""
+"""Shared test helpers: servers, browsers, workers and data.
+
+Each test directory is named after the part of Bentham that it tests, and imports only what it
+needs from here.
+"""

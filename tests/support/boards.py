@@ -1,6 +1,6 @@
 """The live service in a thread of this process: a real server on a real port, for a browser.
 
-It keeps its log in memory and needs no process of its own, so that each test can have one.
+Its log is in memory and it needs no separate process, so each test can have one.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ PATIENCE = 30.0
 
 
 class Board(Cast):
-    """A server and its callers. Stopped and started, it is there again as it was."""
+    """A server and requests to it. Its state survives `stop` and `start`."""
 
     def __init__(self, clock: Clock | None = None, terms: Terms | None = None) -> None:
         self._clock, self._terms = clock, terms or Terms()
@@ -51,11 +51,11 @@ class Board(Cast):
 
     @property
     def address(self) -> str:
-        """What a browser is sent to."""
+        """The URL for a browser."""
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Serve, at the same address as before."""
+        """Serve; always at the same address."""
         metrics = Metrics()
         settings = Settings(FIRST, self._issue, terms=self._terms)
         engine = Engine(self._log(), settings, self._clock, metrics, fits=FitProcess())
@@ -77,7 +77,7 @@ class Board(Cast):
             runner.run(server.serve(sockets=[listener]))
 
     def stop(self) -> None:
-        """Serve no more: whoever listens is let go."""
+        """Stop serving and close all streams."""
         if self._server is not None:
             self._loop.call_soon_threadsafe(self._server.handle_exit, signal.SIGTERM, None)
             self._thread.join(PATIENCE)
@@ -88,7 +88,7 @@ class Board(Cast):
         return TokenIssued(self._admin_id, "admin", None, "", hash_of(self.admin), None)
 
     def request(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """One request over a connection of its own; `options` as those of Service.begin."""
+        """Send one request over a new connection; `options` are those of `Service.begin`."""
         return self._exchange(method, path, body, **options)
 
     def _exchange(
@@ -121,7 +121,7 @@ class Board(Cast):
     def run(
         self, token: str, device: str, score: Callable[[Any], float], most: int | None = None
     ) -> list[Any]:
-        """Run trials one after the other until none, or the `most`, are done; their leases."""
+        """Run trials until none is left, or `most` are done; return their leases."""
         leases: list[Any] = []
         while most is None or len(leases) < most:
             lease = self.lease(token, device)
@@ -133,16 +133,16 @@ class Board(Cast):
 
 
 def wait_for(true: Callable[[], object]) -> None:
-    """Look until it is true."""
+    """Poll until the condition is true."""
     until = time.monotonic() + PATIENCE
     while not true():
-        assert time.monotonic() < until, "waited in vain"
+        assert time.monotonic() < until, "timed out"
         time.sleep(0.005)
 
 
 @pytest.fixture
 def board() -> Iterator[Board]:
-    """A server of the test's own, with nothing in it."""
+    """An empty server for one test."""
     made = Board()
     try:
         yield made

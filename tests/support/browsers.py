@@ -1,8 +1,8 @@
-"""A real Chromium for tests of the pages, which also sees whatever goes wrong in them.
+"""A real Chromium for tests of the pages, which also records errors in them.
 
-`page` is a page in a browser's fresh context; `visits.open()` makes another, of somebody else.
-Errors in the console, in scripts, of requests and of the content policy fail the test at its end,
-unless it said by `visits.expect` that they would come.
+`page` is a page in a new browser context; `visits.open()` opens one for another user. Errors in
+the console, in scripts, of requests and of the content security policy fail the test at its end,
+unless it called `visits.expect` or `visits.allow`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-# Chromium's console tells of it, too, but not for every directive.
+# Chromium's console reports violations too, but not for every directive.
 VIOLATIONS = """document.addEventListener("securitypolicyviolation", event => console.error(
     `content policy: ${event.violatedDirective} against ${event.blockedURI} ` +
     `at ${event.sourceFile}:${event.lineNumber}`))"""
@@ -35,7 +35,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 class Visits:
-    """Pages of a test, each in a context of its own, and what went wrong in them."""
+    """The pages of a test, each in its own browser context, and the errors in them."""
 
     def __init__(self, browser: Browser):
         self._browser = browser
@@ -45,7 +45,7 @@ class Visits:
         self.troubles: list[str] = []
 
     def open(self, **options: Any) -> Page:
-        """A page of somebody who was never here; with Playwright's options of a context."""
+        """Open a page in a new browser context; `options` are Playwright's context options."""
         context = self._browser.new_context(**options)
         self._contexts.append(context)
         context.set_default_timeout(PATIENCE)
@@ -57,11 +57,11 @@ class Visits:
         return context.new_page()
 
     def expect(self, text: str) -> None:
-        """Troubles with this text are meant to come; it fails the test if none does."""
+        """Expect an error with this text; the test fails if there is none."""
         self._expected.append(text)
 
     def allow(self, text: str) -> None:
-        """Troubles with this text may come."""
+        """Ignore errors with this text."""
         self._allowed.append(text)
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Visits:
             context.close()
 
     def check(self) -> None:
-        """Nothing went wrong but what was expected."""
+        """Assert that there were no errors other than those expected or allowed."""
         unexpected = [
             trouble
             for trouble in self.troubles
@@ -95,13 +95,13 @@ class Visits:
             self.troubles.append(f"left the machine: {request.method} {request.url}")
 
     def _on_failure(self, request: Request) -> None:
-        # What a page gave up itself, or left behind when it was left, did not fail.
+        # A request that the page aborted, or that was pending when the user left, did not fail.
         if request.failure != "net::ERR_ABORTED":
             self.troubles.append(f"request: {request.method} {request.url}: {request.failure}")
 
 
 def axe(page: Page) -> list[str]:
-    """What axe finds that is serious or critical, with the elements concerned."""
+    """Return axe's serious and critical findings, with the elements concerned."""
     found = Axe().run(page).response["violations"]
     return [
         f"{each['id']} ({each['impact']}): {each['help']}: "
@@ -112,10 +112,10 @@ def axe(page: Page) -> list[str]:
 
 
 class Chromium:
-    """A browser that runs from the first test that needs one until the last test of all.
+    """A browser that runs from the first test that needs one until the end of the session.
 
-    Playwright's event loop counts as running in this thread as long as it is there: between the
-    tests that use it, it is set aside, so that others can have loops of their own.
+    Playwright's event loop counts as running in this thread while the browser runs. Between tests
+    that use it, it is unset, so that other tests can run their own loops.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Chromium:
 
     @contextmanager
     def in_use(self) -> Iterator[Browser]:
-        """The browser, and its loop as the one that runs."""
+        """Yield the browser, with its loop set as the running one."""
         asyncio._set_running_loop(self._loop)
         try:
             yield self._browser
@@ -134,7 +134,7 @@ class Chromium:
             asyncio._set_running_loop(None)
 
     def close(self) -> None:
-        """End the browser."""
+        """Close the browser."""
         asyncio._set_running_loop(self._loop)
         self._browser.close()
         self._playwright.stop()
@@ -150,7 +150,7 @@ def chromium() -> Iterator[Chromium]:
 
 @pytest.fixture
 def visits(chromium: Chromium) -> Iterator[Visits]:
-    """Pages, checked for troubles at the end."""
+    """Pages, checked for errors at the end."""
     with chromium.in_use() as browser:
         made = Visits(browser)
         try:
@@ -162,5 +162,5 @@ def visits(chromium: Chromium) -> Iterator[Visits]:
 
 @pytest.fixture
 def page(visits: Visits) -> Page:
-    """A page of somebody who was never here."""
+    """A page in a new browser context."""
     return visits.open()

@@ -1,4 +1,4 @@
-"""Answers of a server, some with words that are far too long, or that try to steer a terminal."""
+"""Canned server responses, some with very long texts or with terminal control sequences."""
 
 import time
 from collections.abc import Iterator
@@ -108,7 +108,7 @@ ROUTES: dict[str, object] = {
 
 @pytest.fixture
 def canned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Canned]:
-    """A server of canned answers, which commands find by the environment."""
+    """A server with canned responses, whose address and token are in the environment."""
     server = Canned(ROUTES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BENTHAM_SERVER", server.address)

@@ -1,4 +1,4 @@
-"""Clients of servers that are not there: what they answer is given."""
+"""Clients without a server: the test supplies the responses."""
 
 import json
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def problem(status: int, detail: str, *errors: str) -> dict[str, Any]:
 
 
 class Time:
-    """A clock that only sleeping moves."""
+    """A clock that advances only by sleeping."""
 
     def __init__(self) -> None:
         self.now, self.slept = 0.0, list[float]()

@@ -20,7 +20,7 @@ class Done(NamedTuple):
 
 
 class Bentham:
-    """Call it with arguments; get the exit code and what was printed."""
+    """Call it with arguments to get the exit code and the output."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
         self._monkeypatch, self._capsys = monkeypatch, capsys
@@ -48,7 +48,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def one_line(bentham: Bentham, *arguments: object, contains: list[str]) -> None:
-    """What is refused is one line, exit code 2, and nothing else."""
+    """Assert that a command fails with exit code 2 and one line on standard error only."""
     done = bentham(*arguments)
     assert done.code == 2
     assert done.out == ""
@@ -59,7 +59,7 @@ def one_line(bentham: Bentham, *arguments: object, contains: list[str]) -> None:
 
 
 def write_table(path: Path, table: Table) -> Path:
-    """The table as a CSV file, to the last digit."""
+    """Write the table to a CSV file with all digits."""
     rows = [
         f'"{study}",{model},{float(table.scores[i, j])!r},{float(table.costs[i, j])!r}\n'
         for i, study in enumerate(table.studies)

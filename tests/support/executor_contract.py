@@ -1,4 +1,4 @@
-"""What every executor must do. A test of one inherits this and says how to make its trials."""
+"""The contract of every executor. Test classes inherit it and supply the trials."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ SOON = 0.8 * PATIENCE_SECONDS
 
 
 def lease(model: str, dataset: str = "wine", **changes: object) -> Lease:
-    """A lease as a server gives it."""
+    """A lease as the server returns it."""
     fields: dict[str, object] = {
         "trial": "t_0000000000000001", "fence": 1, "device": "cpu-0", "tenant": "lab",
         "study": "s_0000000000000001", "study_name": "wine quality", "dataset": dataset,
@@ -34,7 +34,7 @@ class ExecutorContract:
 
     @pytest.fixture
     def scoring(self) -> Lease:
-        """A trial that ends with a score, soon."""
+        """A short trial that ends with a score."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -48,14 +48,14 @@ class ExecutorContract:
         raise NotImplementedError
 
     def outcome(self, running: Running) -> Outcome:
-        """Wait for the end of a trial."""
+        """Wait until a trial has ended."""
         until = time.monotonic() + 60.0
         while time.monotonic() < until:
             ended = running.poll()
             if ended is not None:
                 return ended
             time.sleep(0.005)
-        raise AssertionError("the trial does not end")
+        raise AssertionError("the trial did not end within 60 s")
 
     def test_a_trial_ends_with_its_score(self, executor: Executor, scoring: Lease) -> None:
         running = executor.start(scoring)
@@ -90,9 +90,9 @@ class ExecutorContract:
         running.kill()
         running.kill()
         ended = self.outcome(running)
-        assert time.monotonic() - began < SOON  # by the kill, not by the end of anybody's patience
+        assert time.monotonic() - began < SOON  # by the kill, not by a timeout
         assert isinstance(ended, Broken)
-        assert not ended.final  # the next try may be left alone
+        assert not ended.final  # another attempt may succeed
 
     def test_trials_do_not_wait_for_each_other(
         self, executor: Executor, scoring: Lease, endless: Lease
@@ -107,6 +107,6 @@ class ExecutorContract:
         assert running.poll() is None
         executor.close()
         executor.close()
-        # It is over, and nobody has to ask: what was closed may not be driven any more.
-        # What had not begun where it was to run is given back.
+        # The trial has ended without further polls: a closed executor may not be used any more.
+        # A trial that had not started yet is declined.
         assert isinstance(running.poll(), Broken | Declined)

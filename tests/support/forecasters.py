@@ -1,4 +1,4 @@
-"""Who answers what-ifs in tests: the real thing without its process, and one that can be held."""
+"""Forecasters for what-if tests: the real one without its process, and one that can be blocked."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -15,7 +15,7 @@ Pieces = AsyncGenerator[dict[str, Any], None]
 
 
 def in_process(make_log: Callable[[], EventLog]) -> Forecaster:
-    """From the log as it is, on the loop that asks."""
+    """Forecast from the current log, on the caller's event loop."""
 
     async def answer(asked: WhatIfCreate, now: float) -> Pieces:
         log = make_log()
@@ -29,7 +29,7 @@ def in_process(make_log: Callable[[], EventLog]) -> Forecaster:
 
 
 class Held:
-    """Answers come when the test opens it; three draws are refused, four are an error."""
+    """Blocks until the test sets `opened`; three draws are refused, four raise an error."""
 
     def __init__(self) -> None:
         self.opened = False

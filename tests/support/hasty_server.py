@@ -1,4 +1,4 @@
-"""A server of little patience, as a program: `python hasty_server.py PORT`."""
+"""A server with short request timeouts, as a program: `python hasty_server.py PORT`."""
 
 import socket
 import sys

@@ -1,6 +1,7 @@
-"""Random histories: studies and devices come and go, trials end in every way; one seed each.
+"""Random histories: studies and devices are added and removed, and trials end in every way.
 
-One history drives several schedulers alike, and demands after every step that they agree.
+One history, made from one seed, drives several schedulers in the same way and compares them at
+every step.
 """
 
 from collections.abc import Callable
@@ -14,12 +15,12 @@ from support.problems import random_problem
 
 MODELS = ("m0", "m1", "m2", "m3", "m4")
 DATASETS = ("d0", "d1", "d2")
-COSTS = ("given", "missing", "mixed", "later")  # given at first, later missing
+COSTS = ("given", "missing", "mixed", "later")  # "later": given at first, missing later
 PRIORS = ("shared", "product", "joint", "learned", "history")
 
 
 def prior_named(name: str, seed: int) -> Prior | LearnedPrior:
-    """A fixed prior, or one that learns from nothing or from a history and features."""
+    """A fixed prior, or a learned one without or with a history and features."""
     if name == "learned":
         return LearnedPrior()
     if name == "history":
@@ -31,7 +32,7 @@ def prior_named(name: str, seed: int) -> Prior | LearnedPrior:
 
 
 def seen(scheduler: Scheduler) -> str:
-    """All that a scheduler says of itself; as text, in which floats that differ in a bit differ."""
+    """Everything a scheduler reports, as text in which any difference in a float shows."""
     idle = [device for device, trial in scheduler.devices.items() if trial is None]
     studies = scheduler.studies
     return repr(
@@ -47,7 +48,7 @@ def seen(scheduler: Scheduler) -> str:
 
 @dataclass
 class History:
-    """Random events, that fit what the schedulers know."""
+    """Random events that are valid for the schedulers' current state."""
 
     seed: int
     costs: str
@@ -65,11 +66,11 @@ class History:
         }
 
     def run(self, steps: int) -> None:
-        """Go on for so many steps."""
+        """Make this number of steps."""
         for _ in range(steps):
             self.time += float(self.rng.exponential(0.3))
             self.step()
-            # Looking now and then fills caches that not looking leaves empty.
+            # Query after some steps only: results must not depend on caches that queries fill.
             if self.rng.random() < 0.5:
                 self.agree()
 
@@ -85,7 +86,7 @@ class History:
         return first
 
     def step(self) -> None:
-        """One event, more often a trial's than another."""
+        """Apply one random event, most often of a trial."""
         rng, known = self.rng, self.schedulers[0]
         running = [trial for trial in known.devices.values() if trial is not None]
         idle = [device for device, trial in known.devices.items() if trial is None]

@@ -1,7 +1,7 @@
-"""Models that train badly, for the process executor: each is really run, in a real process.
+"""Misbehaving models for the process executor; each runs in a real process.
 
-A job is a dict with what the model needs. Whatever they start shows itself by the environment, as
-all of a test's processes do: see `marked`.
+A job is a dict with the arguments of the model. All processes that a test starts can be found by a
+marker in their environment: see `marked`.
 """
 # ruff: noqa: ARG001
 
@@ -33,7 +33,7 @@ def score(job: dict[str, Any], report: Report) -> Result:
 
 
 def steps(job: dict[str, Any], report: Report) -> Result:
-    """Reports a step, then waits for a file to be removed."""
+    """Report a step, then wait until a file is removed."""
     report(0.25, [0.4])
     while Path(job["wait"]).exists():
         time.sleep(0.01)
@@ -47,7 +47,7 @@ def hang(job: dict[str, Any], report: Report) -> Result:
 
 
 def stubborn(job: dict[str, Any], report: Report) -> Result:
-    """Ignores all the signals that can be ignored."""
+    """Ignore all signals that can be ignored."""
     for number in range(1, 65):
         with suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_IGN)
@@ -61,7 +61,7 @@ def busy(job: dict[str, Any], report: Report) -> Result:
 
 
 def busy_children(job: dict[str, Any], report: Report) -> Result:
-    """Three that share the work; each alone stays below the limit for long."""
+    """Use CPU time in three processes, each of which stays below the limit for long."""
     for _ in range(2):
         if os.fork() == 0:
             break
@@ -70,12 +70,12 @@ def busy_children(job: dict[str, Any], report: Report) -> Result:
 
 
 def eat(job: dict[str, Any], report: Report) -> Result:
-    """One large request that cannot be met."""
+    """Make one large allocation, which fails."""
     return Result(len(bytearray(job["bytes"])))
 
 
 def eat_slowly(job: dict[str, Any], report: Report) -> Result:
-    """Many children, each with a part."""
+    """Use memory in eight children, each with a part of the total."""
     for _ in range(8):
         if os.fork() == 0:
             block = bytearray(os.urandom(4096)) * (job["bytes"] // 8 // 4096)
@@ -86,7 +86,7 @@ def eat_slowly(job: dict[str, Any], report: Report) -> Result:
 
 
 def share_memory(job: dict[str, Any], report: Report) -> Result:
-    """Children that share what they have: it counts once."""
+    """Share memory among children: it counts once."""
     block = bytearray(os.urandom(4096)) * (job["bytes"] // 4096)
     children = []
     for _ in range(6):
@@ -101,7 +101,7 @@ def share_memory(job: dict[str, Any], report: Report) -> Result:
 
 
 def detach(job: dict[str, Any], report: Report) -> Result:
-    """Leaves a grandchild behind, in a session of its own, that goes on writing."""
+    """Leave a grandchild in its own session that keeps writing to a file."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
@@ -118,7 +118,7 @@ def detach(job: dict[str, Any], report: Report) -> Result:
 
 
 def bomb(job: dict[str, Any], report: Report) -> Result:
-    """Forks in all of its processes; a count in a file stops it at some hundreds, for safety."""
+    """Fork in all of its processes; for safety, a counter in a file stops it at 400."""
     counter = os.open(job["count"], os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     while os.fstat(counter).st_size < 400:
         os.write(counter, b".")
@@ -164,7 +164,7 @@ def nothing(job: dict[str, Any], report: Report) -> None:
 
 
 def garbage(job: dict[str, Any], report: Report) -> Result:
-    """Writes into every pipe that it can find."""
+    """Write to every pipe it can find."""
     for number in range(3, 100):
         with suppress(OSError):
             os.write(number, b"\x00{[" * 100 + b"\n")
@@ -182,7 +182,7 @@ def chatter(job: dict[str, Any], report: Report) -> Result:
 
 
 def deaf(job: dict[str, Any], report: Report) -> Result:
-    """Closes its standard streams, as daemons do."""
+    """Close the standard streams, as daemons do."""
     sys.stdout.close()
     sys.stderr.close()
     for number in range(3):
@@ -198,7 +198,7 @@ def scribble(job: dict[str, Any], report: Report) -> Result:
 
 
 def look(job: dict[str, Any], report: Report) -> Result:
-    """What a trial sees of the world."""
+    """Print what a trial can see: environment, open files, folder and processes."""
     print(
         repr(
             {
@@ -218,7 +218,7 @@ def read(job: dict[str, Any], report: Report) -> Result:
 
 
 def spoil(job: dict[str, Any], report: Report) -> Result:
-    """Writes over its data, which it shares with all trials to come."""
+    """Overwrite the data, which later trials share."""
     path = Path(job["data"])
     path.chmod(0o644)
     with path.open("r+b") as file:
@@ -227,13 +227,13 @@ def spoil(job: dict[str, Any], report: Report) -> Result:
 
 
 def with_children(job: dict[str, Any], report: Report) -> Result:
-    """A sound model that starts programs."""
+    """Start a program, as a well-behaved model may."""
     text = subprocess.run(["echo", "0.75"], capture_output=True, check=True).stdout
     return Result(float(text))
 
 
 def marked(marker: str) -> list[int]:
-    """The processes whose environment holds a marker, but those that have ended."""
+    """The running processes whose environment contains the marker."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():

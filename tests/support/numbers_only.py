@@ -1,7 +1,7 @@
-"""Wherever a test makes decisions in this process, gains and costs of candidates are numbers.
+"""Makes NaN gains and costs of candidates an error in all tests of this process.
 
-The scheduler itself tries an arm last of which they are not, so that nothing gets lost: in tests it
-is an error, since what made it so is.
+In production the scheduler ranks such an arm last, so that it is tried in the end. In tests NaN is
+an error, since its cause is one.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Where things are, and where other processes find them."""
+"""Paths of the repository, and the PYTHONPATH for other processes."""
 
 import os
 from pathlib import Path

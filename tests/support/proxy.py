@@ -1,4 +1,4 @@
-"""A network that fails: stands between a client and a server, and loses what it is told to lose."""
+"""A proxy between a client and a server that can drop a response on request."""
 
 import socket
 from contextlib import suppress
@@ -6,7 +6,7 @@ from threading import Thread
 
 
 class Proxy:
-    """Forwards every connection to a port; can cut clients off while the server notices nothing."""
+    """Forwards connections to a port; can cut off a client without the server noticing."""
 
     def __init__(self, port: int) -> None:
         self._target = ("127.0.0.1", port)
@@ -20,7 +20,7 @@ class Proxy:
         self._threads[0].start()
 
     def cut_at_next_answer(self) -> None:
-        """Let the next request through, lose its answer, and keep the server's end open."""
+        """Forward the next request, drop its response, and keep the server's connection open."""
         self._cut_at_answer = True
 
     def _accept(self) -> None:

@@ -1,9 +1,9 @@
-"""The rules of the paper and of the simulator written again, plainly: a check, not a product.
+"""A plain reference implementation of the paper's rules and of the simulator, for comparison.
 
 Nothing of bentham is imported. Every decision conditions from scratch by solving the linear system
-of App. A, and looks at every study and every model. It shares no idea with the real thing but the
-rules: excluded is what was selected before; ties go to the lowest study, then the lowest model;
-completions at one instant are observed in start order before any decision at that instant.
+of App. A, and evaluates every study and every model. It shares only the rules with the real
+implementation: arms selected before are excluded; ties go to the lowest study, then the lowest
+model; completions at one instant are observed in start order, before any decision at that instant.
 """
 
 import itertools
@@ -49,7 +49,7 @@ def run(
     policy: str, scores: Matrix, costs: Matrix, mean: Matrix, covariance: Matrix,
     devices: int, warm: int = 2, floor: float = 0.0,
 ) -> dict[str, Any]:  # fmt: skip
-    """Trials as (study, model, device, start, end), the cumulative regret and the end time."""
+    """Return trials (study, model, device, start, end), the cumulative regret and the end time."""
     studies, models = scores.shape
     order = [sorted(range(models), key=lambda model: costs[i, model]) for i in range(studies)]
     plan = [(i, order[i][turn]) for turn in range(min(warm, models)) for i in range(studies)]

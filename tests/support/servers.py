@@ -1,4 +1,4 @@
-"""Servers for tests: one of raw sockets, for what a good one never does; one of canned answers."""
+"""Test servers: one on raw sockets, for malformed responses; one with canned responses."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ PROBLEM = b'{"title": "Busy", "status": 503, "detail": "the storage is away"}'
 
 
 def reply(status: int, body: bytes = b"", *headers: str, kind: str = "application/json") -> bytes:
-    """A whole answer, after which the connection is closed."""
+    """A complete response, after which the connection is closed."""
     lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
     if body:
         lines.append(f"Content-Type: {kind}")
@@ -20,7 +20,7 @@ def reply(status: int, body: bytes = b"", *headers: str, kind: str = "applicatio
 
 
 class Scripted:
-    """Answers each connection with the next bytes of a script, and keeps what it was asked."""
+    """Answers each connection with the next bytes of a script, and stores the requests."""
 
     def __init__(self, answers: Sequence[bytes]):
         self.asked: list[str] = []
@@ -36,7 +36,7 @@ class Scripted:
         return [line.split(": ")[1] for line in lines if line.lower().startswith("idempotency-key")]
 
     def close(self) -> None:
-        """End, when all answers were given or none is wanted any more."""
+        """Stop, even if not all responses were sent."""
         self._socket.close()
         self._thread.join()
 
@@ -53,7 +53,7 @@ class Scripted:
 
 @contextmanager
 def scripted(*answers: bytes) -> Iterator[Scripted]:
-    """A server that gives these answers, one per connection."""
+    """A server that sends these responses, one per connection."""
     server = Scripted(answers)
     try:
         yield server
@@ -74,7 +74,7 @@ def _read_request(connection: socket.socket) -> str:
 
 
 class Canned:
-    """Gives to each method and path the answer it was told to, and keeps what it was asked."""
+    """Returns the given response for each method and path, and stores the requests."""
 
     def __init__(self, answers: Mapping[str, object]):
         self.answers = dict(answers)
@@ -113,7 +113,7 @@ class Canned:
         return [json.loads(body) for asked, body in self.asked if asked == route]
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

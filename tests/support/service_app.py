@@ -1,7 +1,7 @@
-"""The live service in this process: its app over any log, with a clock that the test moves.
+"""The live service in this process: its app over any log, with a clock that the test controls.
 
-The event loop runs only while a request is under way, so nothing happens behind a test's back: move
-the clock, and the next request finds what that brought about.
+The event loop runs only during a request, so nothing happens in the background. After the test
+advances the clock, the next request sees the consequences.
 """
 
 import asyncio
@@ -42,13 +42,13 @@ Result = TypeVar("Result")
 LogMaker = Callable[[], EventLog]
 NOON = 1_800_014_400.0  # a noon, UTC
 DAY = 86_400.0
-PATIENCE = 90.0  # for one request, on a machine that does much else
+PATIENCE = 90.0  # timeout of one request, on a busy machine
 FIRST = PoolCreated("joint", "none", 0, 3, 1.0)
 UNLIMITED = Bounds(requests_per_second=0.0)
 
 
 class FakeClock:
-    """Time of day, and the instant that leases go by; they move together unless told otherwise."""
+    """Wall clock and the monotonic clock of leases; `advance` moves both."""
 
     def __init__(self, now: float = NOON):
         self.now = self.moment = now
@@ -64,13 +64,13 @@ class FakeClock:
         self.moment += seconds
 
     def set(self, now: float) -> None:
-        """To the bit, which adding would not be."""
+        """Set the wall clock exactly, without the rounding of an addition."""
         self.moment += max(0.0, now - self.now)
         self.now = now
 
 
 class Service(Cast):
-    """An instance and its callers. `restart` stops it and starts another one on the same log."""
+    """An instance and requests to it. `restart` stops it and starts another on the same log."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Service(Cast):
         self._requests = count(1)
         self.start()
 
-    # -- its life
+    # -- start and stop
 
     def start(self, snapshot: Callable[[], None] | None = None) -> None:
         settings = Settings(self._first, self._issue, False, self.terms, self.patience)
@@ -155,9 +155,9 @@ class Service(Cast):
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         query: str = "",
-        open: bool = False,  # noqa: A002 - whether the rest of the body never comes
+        open: bool = False,  # noqa: A002 - whether the rest of the body never arrives
     ) -> Exchange:
-        """Send a request without waiting; the admin's, unless a token (or None) is given."""
+        """Send a request without waiting; with the admin's token, unless one (or None) is given."""
         sent = {"x-request-id": f"r{next(self._requests)}"}
         token = self.admin if token == "" else token
         if token is not None:
@@ -191,7 +191,7 @@ class Service(Cast):
         return exchange.answer
 
     def until(self, true: Callable[[], bool]) -> None:
-        """Let things go on until something is true."""
+        """Run the event loop until the condition is true."""
 
         async def wait() -> None:
             while not true():
@@ -200,11 +200,11 @@ class Service(Cast):
         self.run(wait())
 
     def request(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """One request, answered."""
+        """Send one request and wait for the response."""
         return self.finish(self.begin(method, path, body, **options))
 
     def run_all(self, token: str, device: str, score: Callable[[Any], float]) -> list[Any]:
-        """Run trials one after the other until there is none left; returns the leases."""
+        """Run trials one after the other until none is left; return the leases."""
         leases = []
         while (lease := self.lease(token, device)) is not None:
             self.clock.advance(1.0)
@@ -214,7 +214,7 @@ class Service(Cast):
 
 
 def api_routes(app: FastAPI) -> list[tuple[str, str]]:
-    """Every method and path of the API, as the app itself has them."""
+    """Every method and path of the API, as registered in the app."""
     found: list[tuple[str, str]] = []
     pending: list[Any] = list(app.routes)
     while pending:
@@ -229,7 +229,7 @@ def api_routes(app: FastAPI) -> list[tuple[str, str]]:
 
 @dataclass
 class Places:
-    """Makes logs: each place is a database of its own, to be opened as often as one likes."""
+    """Makes logs: each place is a separate database, which can be opened any number of times."""
 
     kind: str
     folder: Path
@@ -245,7 +245,7 @@ class Places:
             return lambda: open_log(folder=folder)
         assert self.server is not None
         url = self.server.fresh()
-        # Thousands of commits need not wait for the disk here: the storage's own tests do.
+        # Do not wait for the disk on thousands of commits: the storage tests cover that.
         with psycopg.connect(url, autocommit=True) as connection:
             name = connection.info.dbname
             connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
@@ -262,7 +262,7 @@ def places_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> Places
 
 @contextmanager
 def serving(make_log: LogMaker | None = None, **options: Any) -> Iterator[Service]:
-    """A service, in memory unless told otherwise."""
+    """A service, by default with its log in memory."""
     service = Service(make_log or Places("memory", Path(), None).new(), **options)
     try:
         yield service
@@ -279,7 +279,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def memory_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory, where there is one: see Places.new."""
+    """A folder on an in-memory file system, if there is one: see Places.new."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
         yield Path(folder)
@@ -287,5 +287,5 @@ def memory_folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(params=KINDS)
 def places(request: pytest.FixtureRequest, memory_folder: Path) -> Places:
-    """Where logs can be: each test runs on every kind of log."""
+    """Makes logs; each test runs on every kind of log."""
     return places_of(request.param, memory_folder, request)

@@ -1,4 +1,4 @@
-"""A browser as far as the server can tell: it keeps its cookie, and sends what pages send."""
+"""A simulated browser: it stores its cookie and sends the same headers as the pages."""
 
 from collections.abc import Mapping
 from http.cookies import Morsel, SimpleCookie
@@ -13,7 +13,7 @@ ORIGIN = f"http://{HOST}"
 
 class Browser:
     def __init__(self, service: Service, token: str = "", **more: Any):
-        """Signed in with a token, unless that is empty."""
+        """Sign in with the token, unless it is empty."""
         self._service = service
         self.cookie, self.csrf = "", ""
         if token:
@@ -38,7 +38,7 @@ class Browser:
         headers: Mapping[str, str | None] | None = None,
         **options: Any,
     ) -> Exchange:
-        """A request of the page; headers may be changed, or left out (None)."""
+        """Begin a request as a page does; `headers` are added or replaced, None removes one."""
         sent: dict[str, str | None] = {"host": HOST}
         if method != "GET":
             sent["origin"] = ORIGIN
@@ -54,6 +54,6 @@ class Browser:
 
 
 def crumb(answer: Answer) -> "Morsel[str]":
-    """The one cookie that an answer sets."""
+    """The only cookie that a response sets."""
     (morsel,) = SimpleCookie(answer.headers["set-cookie"]).values()
     return morsel

@@ -1,4 +1,4 @@
-"""What tests ask of a service: tenants, studies, devices and trials, however it is reached."""
+"""Common requests to a service: tenants, studies, devices and trials, over any transport."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from support.service_exchange import Answer
 
-# Two kinds of flowers, of which one is larger: 40 rows.
+# Two kinds of flowers, one larger than the other: 40 rows.
 FLOWERS = b"length,width,kind\n" + b"".join(
     b"%d.%d,%d,%s\n" % (3 + row % 2 * 3, row % 7, row % 5, (b"small", b"large")[row % 2])
     for row in range(40)
@@ -14,11 +14,11 @@ FLOWERS = b"length,width,kind\n" + b"".join(
 
 
 class Cast(ABC):
-    """The usual cast, by requests; the admin's, unless a token (or None) is given."""
+    """Creates entities by requests, with the admin's token unless one (or None) is given."""
 
     @abstractmethod
     def request(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """One request, answered; `options`: token, key, headers and query."""
+        """Send one request and wait for the response; `options`: token, key, headers and query."""
 
     def get(self, path: str, token: str | None = "", query: str = "") -> Any:
         return self.request("GET", path, token=token, query=query).ok()
@@ -27,7 +27,7 @@ class Cast(ABC):
         return self.request("POST", path, body, token=token, **more)
 
     def tenant(self, name: str, **more: Any) -> str:
-        """A tenant; returns a token of its."""
+        """Create a tenant; return a token for it."""
         self.post("/v1/tenants", {"name": name, **more}).ok(201)
         return self.token("tenant", tenant=name)
 
@@ -36,7 +36,7 @@ class Cast(ABC):
         return secret
 
     def study(self, token: str, name: str = "s", models: Any = 3, **more: Any) -> str:
-        """A study; `models` may be their number, each of cost 1. Returns its id."""
+        """Create a study; `models` may be a number of models of cost 1. Return its id."""
         if isinstance(models, int):
             models = {f"m{model}": 1.0 for model in range(models)}
         body = {"name": name, "models": models, **more}
@@ -46,27 +46,27 @@ class Cast(ABC):
     def dataset(
         self, token: str, name: str = "flowers.csv", content: bytes = b"", **more: Any
     ) -> Any:
-        """A dataset of two kinds of flowers, unless its content is given."""
+        """Upload a dataset; by default, of two kinds of flowers."""
         query = "&".join(f"{key}={quote(value)}" for key, value in {"name": name, **more}.items())
         headers = {"content-type": "text/csv"}
         answer = self.post("/v1/datasets", content or FLOWERS, token, query=query, headers=headers)
         return answer.ok(201)
 
     def over(self, token: str, name: str = "a", **more: Any) -> Any:
-        """A study over the flowers, of two candidates unless told otherwise."""
+        """Create a study over the flowers; by default, with two candidates."""
         dataset = self.dataset(token)
         data = {"dataset": dataset["id"], "target": "kind", **more.pop("data", {})}
         body = {"name": name, "data": data, "candidates": 2, **more}
         return self.post("/v1/studies", body, token).ok(201)
 
     def device(self, name: str = "gpu", token: str | None = None, kind: str = "") -> str:
-        """A device; returns the token that speaks for it."""
+        """Register a device; return its token."""
         token = self.token("device") if token is None else token
         self.post("/v1/devices", {"name": name, "kind": kind}, token).ok(201)
         return token
 
     def lease(self, token: str, device: str = "gpu", **options: Any) -> Any:
-        """A lease, None if there is nothing to run."""
+        """Request a lease; None if there is nothing to run."""
         answer = self.post(f"/v1/devices/{device}/lease", {}, token, **options)
         return answer.ok(answer.status if answer.status == 204 else 200)
 

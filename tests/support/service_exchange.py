@@ -1,4 +1,4 @@
-"""One request to an app, as ASGI has it, and its answer."""
+"""One ASGI request to an app, and its response."""
 
 import asyncio
 import json
@@ -18,12 +18,12 @@ class Answer:
         return json.loads(self.body)
 
     def ok(self, status: int = 200) -> Any:
-        """The body of an answer that must have this status."""
+        """Assert the status; return the body."""
         assert self.status == status, (self.status, self.body)
         return self.json if self.body else None
 
     def refused(self, status: int, *words: str) -> Any:
-        """The body of a problem that must have this status, and these words in its detail."""
+        """Assert the status of a problem and these words in its detail; return its body."""
         assert self.status == status, (self.status, self.body)
         assert self.headers["content-type"] == "application/problem+json"
         problem = self.json
@@ -34,13 +34,13 @@ class Answer:
 
 
 class Exchange:
-    """One request as ASGI has it. Streams are read from `chunks` while it is under way."""
+    """One ASGI request. A stream can be read from `chunks` while the request runs."""
 
     def __init__(self, scope: dict[str, Any], body: bytes, more: bool = False):
         self.scope, self.chunks = scope, list[bytes]()
         self.status, self.headers = 0, dict[str, str]()
         self._body: bytes | None = body
-        self._more = more  # whether the rest of the body never comes
+        self._more = more  # whether the rest of the body never arrives
         self._gone = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
@@ -53,7 +53,7 @@ class Exchange:
 
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
-            assert self.status == 0, "a second answer to one request"
+            assert self.status == 0, "a second response to one request"
             self.status = message["status"]
             self.headers = {
                 name.decode().lower(): value.decode() for name, value in message["headers"]

@@ -1,4 +1,4 @@
-"""A real `bentham serve` in a process of its own, spoken to over a socket."""
+"""A real `bentham serve` in its own process, reached over a socket."""
 
 import json
 import os
@@ -20,7 +20,7 @@ DEADLINE = 30.0
 
 
 class ServiceProcess:
-    """The process; what it logs is in a file, read by `log`."""
+    """The process; its output goes to a file, which `log` reads."""
 
     def __init__(self, folder: Path, *options: str, command: list[str] | None = None):
         self.folder, self.port = folder, free_port()
@@ -34,7 +34,7 @@ class ServiceProcess:
             self.process = subprocess.Popen(program, stdout=log, stderr=log)
 
     def limit_files(self, size: int) -> None:
-        """As a full disk would: files grow so far and no further; -1 is no limit."""
+        """Limit the size of files, to simulate a full disk; -1 removes the limit."""
         resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (size, -1))
 
     def until_ready(self) -> None:
@@ -73,9 +73,9 @@ class ServiceProcess:
         return response.status, json.loads(text) if "json" in kind else text, response
 
     def raw(self, data: bytes, wait: float = DEADLINE, leave: bool = False) -> bytes:
-        """Send bytes as they are; what comes back until the server closes.
+        """Send raw bytes; return everything received until the server closes.
 
-        Who is to `leave` says that no more will come, and may get no answer for it.
+        With `leave`, close the sending side after the data; the server may then not answer.
         """
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as connection:
             try:
@@ -83,14 +83,14 @@ class ServiceProcess:
                 if leave:
                     connection.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # it was closed on us, which is an answer
+                pass  # the server closed the connection, which is a valid reaction
             return drained(connection)
 
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(DEADLINE)
-        return 0 if code == -signal.SIGTERM else code  # uvicorn ends by the signal it was sent
+        return 0 if code == -signal.SIGTERM else code  # uvicorn ends by the signal it received
 
 
 def drained(connection: socket.socket) -> bytes:

@@ -1,4 +1,4 @@
-"""A seeded story of a service: everything that can happen to it, in some order."""
+"""A random sequence of requests to a service that covers everything that can happen to it."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ TENANTS = ("red", "green", "blue")
 
 
 class Story:
-    """Acts at random; the same seed does the same, whatever ids the service makes up."""
+    """Acts at random; the same seed gives the same actions, whatever ids the service assigns."""
 
     def __init__(self, service: Service, seed: int):
         self._service, self._random = service, np.random.default_rng(seed)
@@ -143,7 +143,7 @@ class Story:
 
 
 def picture(pool: Pool) -> dict[str, Any]:
-    """All that a pool knows, as plain data: two pools with one picture behave alike."""
+    """The complete state of a pool as plain data: pools with equal pictures behave the same."""
     now = pool.time
     return {
         "sequence": pool.sequence,

@@ -1,4 +1,4 @@
-"""A server and workers as processes of their own, in a folder."""
+"""A server and workers as separate processes, in one folder."""
 
 import json
 import os
@@ -21,11 +21,11 @@ wine,boosting,0.95,0.3
 slow,svm,0.8,2
 slower,svm,0.8,1000
 """
-PATIENCE = 120.0  # on a machine that does much else
+PATIENCE = 120.0  # timeout on a busy machine, in seconds
 
 
 class Process(NamedTuple):
-    """A process, and the file that its log goes to."""
+    """A process and its log file."""
 
     popen: subprocess.Popen[bytes]
     path: Path
@@ -34,23 +34,23 @@ class Process(NamedTuple):
         return self.path.read_text()
 
     def ended(self) -> int:
-        """Wait for the end; the exit code."""
+        """Wait until the process has ended; return the exit code."""
         code = self.popen.wait(timeout=PATIENCE)
         assert "bth_" not in self.log()
         return code
 
     def has_started(self) -> bool:
-        """Whether a worker runs a trial, or has."""
+        """Whether a worker has started a trial."""
         return '"trial started"' in self.log()
 
     def events(self) -> list[str]:
-        """What a worker wrote into its log."""
+        """The events in a worker's log."""
         lines = [line for line in self.log().splitlines() if line.startswith("{")]
         return [str(json.loads(line)["event"]) for line in lines]
 
 
 class Site:
-    """A folder with a server in it, and workers beside it."""
+    """A folder with a server and workers."""
 
     def __init__(self, folder: Path, *options: object):
         self.folder, self._options = folder, options
@@ -62,12 +62,12 @@ class Site:
         self.server = self.serve()
 
     def serve(self) -> Process:
-        """Start the server, on the data that is there."""
+        """Start the server on the existing data."""
         data = self.folder / "bentham-data"
         return self._start("serve", "--port", self.port, "--data", data, *self._options)
 
     def worker(self, *options: object) -> Process:
-        """Start a worker."""
+        """Start a worker that replays the table."""
         fixed = ["--server", self.address, "--table", self.table, "--scale", 1.0]
         return self._start("worker", *fixed, "--token-file", self.folder / "device.token", *options)
 
@@ -82,20 +82,20 @@ class Site:
         return self._start("worker", *fixed, "--folder", self.folder / "worker", *options)
 
     def tenant(self, name: str) -> Client:
-        """A new tenant's client."""
+        """Create a tenant; return a client for it."""
         with self.client() as admin:
             admin.create_tenant(name)
             secret = admin.issue_token("tenant", name).secret
         return Client(self.address, secret, patience=PATIENCE)
 
     def client(self, token: str = "bentham-data/admin.token") -> Client:
-        """A client that waits until the server is there."""
+        """A client that waits until the server is available."""
         path = self.folder / token
         wait_for(lambda: path.exists() and path.stat().st_size > 0)
         return Client(self.address, path.read_text().strip(), patience=PATIENCE)
 
     def close(self) -> None:
-        """End whatever still runs."""
+        """Kill all processes that still run."""
         for process in self.processes:
             process.kill()
             process.wait()
@@ -103,7 +103,7 @@ class Site:
     def _start(self, *arguments: object) -> Process:
         command = [sys.executable, "-m", "bentham", *map(str, arguments)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        # Into a file: a pipe that nobody reads would fill, and stop who writes.
+        # To a file: a pipe that is not read would fill up and block the process.
         path = self.folder / f"{len(self.processes)}.log"
         with path.open("wb") as file:
             process = subprocess.Popen(command, cwd=self.folder, env=environment, stderr=file)
@@ -112,16 +112,16 @@ class Site:
 
 
 def wait_for(true: Callable[[], object]) -> None:
-    """Look until it is true."""
+    """Poll until the condition is true."""
     until = time.monotonic() + PATIENCE
     while not true():
-        assert time.monotonic() < until, "waited in vain"
+        assert time.monotonic() < until, "timed out"
         time.sleep(0.02)
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    """A server that serves, in a folder of its own."""
+    """A running server in its own folder."""
     made = Site(tmp_path)
     try:
         with made.client() as admin:

@@ -1,4 +1,4 @@
-"""What tests of logs and files share: a database of each kind, opened as often as one likes."""
+"""Shared by tests of logs and files: a database of each kind, opened any number of times."""
 
 import json
 import time
@@ -44,7 +44,7 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 
 class Store:
-    """One database; every `open` is another instance of the service."""
+    """One database; every `open` acts as another instance of the service."""
 
     def __init__(self, kind: str, url: str | None, folder: Path) -> None:
         self.kind, self.url, self.folder = kind, url, folder

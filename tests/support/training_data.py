@@ -1,4 +1,4 @@
-"""Small data with all that data has: missing numbers and categories, rare ones, a dull column."""
+"""Small datasets with missing values, rare categories, and a constant and an empty column."""
 
 import csv
 import hashlib
@@ -29,7 +29,7 @@ def as_csv(header: list[str], rows: list[list[str]]) -> str:
 
 
 def mixed(task: Task, rows: int = 200) -> str:
-    """Every seventh row has a value of `rare` that no other row has."""
+    """A table as CSV; every seventh row has a value of `rare` that no other row has."""
     chance = np.random.Generator(np.random.PCG64(5))
     size, weight = chance.normal(size=rows), chance.normal(size=rows)
     colour = chance.choice(["red", "green", "blue"], rows)

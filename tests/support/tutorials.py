@@ -1,16 +1,16 @@
-"""Runs a document: its commands in order, in one shell, and compares what they print.
+"""Runs the commands of a document in order, in one shell, and compares their output.
 
-What is run of a page, by the words behind the three ticks:
+What is run depends on the info string of a code block:
 
-    sh                  the block; it has to succeed
-    console             each line after "$ "; what follows it is what it prints
-    python              the block, as a file of its own; an `output` after it is what it prints
-    toml algorithms.toml, and the like: the block is written to the file of that name
+    sh                  the block; it must succeed
+    console             each line after "$ "; the lines after it are the expected output
+    python              the block, as a file; an `output` block after it is the expected output
+    toml algorithms.toml, and similar: the block is written to the file of that name
 
-What is printed is compared but for what differs each time: ids, dates, spans of time, layout and
-the last digits of scores. A line of "..." stands for any lines, "..." in one for the rest of it. An
-id that a page shows stands, in later commands, for the one that was printed there. A command that
-is refused, which begins to print with "bentham: ", ends with exit code 2.
+The comparison ignores what differs each time: ids, dates, durations, layout and the last digits of
+scores. A line "..." matches any lines; "..." at the end of a line matches the rest of it. In later
+commands, an id on the page is replaced by the id that was printed in its place. If the expected
+output begins with "bentham: ", the command must fail with exit code 2.
 """
 
 import os
@@ -31,28 +31,28 @@ VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d(T| )\d\d:\d\d\S*"), "<date>"),
     (re.compile(r"\b\d[\d.,]* (s|min|h|d)\b"), "<span>"),
 )
-FRAME = re.compile(r"[\u2500-\u257f]")  # what tables are drawn with
+FRAME = re.compile(r"[\u2500-\u257f]")  # box-drawing characters of tables
 SCORE = re.compile(r"-?\d+\.\d+")
-NEAR = 0.02  # scores that differ by less are the same, on another machine
+NEAR = 0.02  # tolerance of scores, which differ between machines
 WIDTH = 80
-PATIENCE = 120.0  # with one command
+PATIENCE = 120.0  # timeout of one command, in seconds
 END = b"\x02"
 
 
 class Step(NamedTuple):
-    """A piece of shell, and what it should print; None: whatever it does."""
+    """A piece of shell code, and its expected output; None accepts any."""
 
     shell: str
     printed: str | None
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """The words behind the ticks, and what stands between them."""
+    """The info string and the content of each code block."""
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
 def steps(page: Path, folder: Path) -> list[Step]:
-    """What is to be done; files go to a folder first, and from there to their place in turn."""
+    """The steps of a page; files are written to a folder first, and copied from there in order."""
     found: list[Step] = []
     for number, (words, text) in enumerate(blocks(page)):
         language, _, name = words.partition(" ")
@@ -80,7 +80,7 @@ def steps(page: Path, folder: Path) -> list[Step]:
 
 
 class Shell:
-    """A shell that is told one thing after the other."""
+    """A shell that runs one command after the other."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]):
         self._process = subprocess.Popen(
@@ -99,10 +99,10 @@ class Shell:
         )
 
     def run(self, command: str) -> tuple[str, int | None]:
-        """What it printed, and its exit code; None if the shell ended with it."""
+        """Return the output and the exit code, which is None if the shell exited."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        # As one group, read before any of it is run: so no command takes the next for its input.
+        # In one group, which is parsed before it runs, so no command reads the next as its input.
         text = f"{{\n{command}\n}} </dev/null\nprintf '\\002%d\\002' $?\n"
         self._process.stdin.write(text.encode())
         self._process.stdin.flush()
@@ -110,7 +110,7 @@ class Shell:
         while printed.count(END) < 2:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
-                raise AssertionError(f"{command!r} does not end; it printed\n{printed.decode()}")
+                raise AssertionError(f"{command!r} timed out; it printed\n{printed.decode()}")
             piece = os.read(self._process.stdout.fileno(), 65536)
             if not piece:
                 return printed.decode(), None
@@ -119,7 +119,7 @@ class Shell:
         return said.decode(), int(code)
 
     def close(self) -> None:
-        """End it."""
+        """Kill the shell."""
         self._process.kill()
         self._process.communicate()
 
@@ -130,9 +130,9 @@ def run_page(
     environment: Mapping[str, str],
     replaced: Mapping[str, str] | None = None,
 ) -> str:
-    """Do all that a page says, in a folder; all that was printed.
+    """Run all steps of a page in a folder; return the whole output.
 
-    `replaced` are texts of the page that mean something else here, such as the server's address.
+    `replaced` maps texts of the page, such as the server's address, to their values in the test.
     """
     kept = folder / ".blocks"
     kept.mkdir()
@@ -159,12 +159,12 @@ def run_page(
 
 
 def fits(expected: str, printed: str) -> dict[str, str] | None:
-    """Whether this was printed, but for what differs each time; and which ids mean which."""
+    """Compare output, ignoring what differs each time; return a map of ids, None if different."""
     return _lines_fit(_lines(expected), _lines(printed))
 
 
 class Line(NamedTuple):
-    """The words of a line, but for what differs each time; and its ids."""
+    """The words of a line, with placeholders for what differs each time, and its ids."""
 
     words: list[str]
     ids: list[str]
@@ -212,7 +212,7 @@ def _word_fits(expected: str, printed: str) -> bool:
 
 
 def put(text: str, meanings: Mapping[str, str]) -> str:
-    """The text, with what it means here."""
+    """Replace each key of `meanings` in the text by its value."""
     for this, that in meanings.items():
         text = text.replace(this, that)
     return text

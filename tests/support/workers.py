@@ -1,4 +1,4 @@
-"""A worker in a world of its own: a server in memory, and a clock that only the test moves."""
+"""A worker with an in-memory server and a clock that only the test advances."""
 
 import io
 import json
@@ -20,16 +20,16 @@ LEASE_SECONDS = 40.0
 
 
 class Server(Client):
-    """Keeps what it is told; can go away, forget devices and revoke the token."""
+    """Stores all calls; can be unavailable, forget devices and revoke the token."""
 
     def __init__(self, time: Time):
         self.time = time
-        self.told: list[tuple[float, str, str, object]] = []  # when, what, of which, with what
+        self.told: list[tuple[float, str, str, object]] = []  # time, verb, device or trial, value
         self.models: list[str] = []  # still to be leased
         self.devices_known: set[str] = set()
         self.running: dict[str, str] = {}  # trial -> device
         self.away = self.revoked = False
-        self.keeps_trials = False  # over a registration: as if another worker took them at once
+        self.keeps_trials = False  # at a registration: as if another worker leased them at once
         self.failing: dict[str, list[Exception]] = {}
         self.lose_answers = 0
         self.keys: dict[str, Any] = {}
@@ -138,7 +138,7 @@ class Server(Client):
         return self._end("release", trial_id, fence, (reason, unable), key, timeout)
 
     def lose(self) -> None:
-        """All leases run out."""
+        """Let all leases expire."""
         self.running.clear()
 
     def _end(
@@ -168,7 +168,7 @@ class Server(Client):
     def _check(self, trial: str, fence: int, timeout: float | None) -> None:
         assert fence == int(trial.removeprefix("t_"))
         assert timeout is not None
-        assert timeout <= LEASE_SECONDS / 8.0  # connecting and answering: one heartbeat
+        assert timeout <= LEASE_SECONDS / 8.0  # connect and response together: one heartbeat
 
     def _hear(self, what: str, of: str, value: object = None) -> None:
         if self.failing.get(what):
@@ -182,7 +182,7 @@ class Server(Client):
     def _answer(self) -> None:
         if self.lose_answers:
             self.lose_answers -= 1
-            raise Unavailable("the answer got lost")
+            raise Unavailable("the response was lost")
 
     def _known(self, device: str) -> None:
         if device not in self.devices_known:
@@ -194,7 +194,7 @@ class Server(Client):
 
 
 class Inline(BackgroundCalls):
-    """Calls that are answered at once, but for those `held` back by the test."""
+    """Makes calls at once, except those that the test holds back in `held`."""
 
     def __init__(self) -> None:
         self.hold = False
@@ -210,7 +210,10 @@ class Inline(BackgroundCalls):
 
 
 class Timed:
-    """An executor whose trials take as long as their model's name says; NAN and BAD end badly."""
+    """An executor whose trials take as many seconds as the model's name says.
+
+    The models `nan`, `bad`, `faulty` and `crash` fail in different ways.
+    """
 
     def __init__(self, time: Time):
         self.time = time
@@ -264,7 +267,7 @@ class TimedTrial:
 
 
 class World:
-    """A worker, its server and the time between them."""
+    """A worker, its server and their clock."""
 
     def __init__(
         self,
@@ -289,7 +292,7 @@ class World:
         self.steps = 0
 
     def pass_time(self, seconds: float) -> bool:
-        """Let the worker work; False when it ended."""
+        """Let the worker run for some time; False if it has ended."""
         until = self.time.now + seconds
         while True:
             self.steps += 1
@@ -306,6 +309,6 @@ class World:
         return [json.loads(line) for line in self.out.getvalue().splitlines()]
 
     def events(self, *words: str) -> list[str]:
-        """What was logged, of lines that hold one of the words."""
+        """The logged events that contain one of the words."""
         said = [str(line["event"]) for line in self.logged()]
         return [text for text in said if any(word in text for word in words)]

@@ -1,9 +1,11 @@
-"""The live service under fire: real processes killed while real workers ask and report.
+"""Chaos tests of the live service: real processes are killed while real workers run trials.
 
-server   instances of `bentham serve`, and other commands, as processes to kill, stop and continue
-proxy    stands between workers and servers: hears every answer, and may delay, cut and double
-ledger   what the servers have answered, as the proxy heard it: promises that bind
-fleet    workers and tenants, the product's own `bentham worker` among them
-arena    all of these put together, and the ways to set fire to them
-judge    what must hold when the fire is out
+server    instances of `bentham serve`, and other commands, as processes to kill, stop and continue
+proxy     between workers and servers: records every response, and can delay, drop and duplicate
+ledger    the responses of the servers as the proxy recorded them; each one is a commitment
+fleet     workers and tenants, including the real `bentham worker`
+arena     all of these together, with operations that inject faults
+fires     the fault scenarios
+judge     checks what must hold when all work is done
+sameness  compares two states bit by bit
 """

@@ -1,4 +1,4 @@
-"""Servers, workers, tenants and the proxy between them, and the ways to set fire to them."""
+"""Servers, workers, tenants and the proxy between them, with operations that inject faults."""
 
 import random
 import time
@@ -16,14 +16,14 @@ from support.chaos.proxy import Proxy
 from support.chaos.server import Command, Instance, Zygote
 from support.ports import free_port
 
-UP_SECONDS = 60.0  # a machine that does much else at the same time is slow
+UP_SECONDS = 60.0  # long, for a busy machine
 END_SECONDS = 90.0
 SNAPSHOT_KILLS = 10
 WARM = 150
 
 
 class Arena:
-    """One fire: a database, servers on it, a fleet, and what they were promised."""
+    """One chaos run: a database, its servers, a fleet, and the ledger of responses."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Arena:
 
     @property
     def server(self) -> Instance:
-        """The only server."""
+        """The first server; in most scenarios the only one."""
         return self.instances[0]
 
     @property
@@ -87,11 +87,11 @@ class Arena:
         """How often a server was killed."""
         return sum(instance.kills for instance in self.instances)
 
-    # -- before the fire
+    # -- before the faults
 
     @property
     def admin(self) -> Caller:
-        """An operator, who asks through the proxy as everybody does."""
+        """A caller with the admin token, which also goes through the proxy."""
         if self._admin is None:
             files = [self.folder / f"data-{n}" / "admin.token" for n in range(len(self.instances))]
             token = next(file for file in files if file.exists()).read_text().strip()
@@ -99,7 +99,7 @@ class Arena:
         return self._admin
 
     def open(self, quick: int, real: Sequence[int] = ()) -> None:
-        """With a server up: tenants and workers begin, `real` processes of so many devices each."""
+        """Start tenants and workers once a server is up; `real` gives devices per process."""
         self._await_ready()
         for tenant in TENANTS:
             assert self.admin.post("/v1/tenants", {"name": tenant})[0] == 201
@@ -118,7 +118,7 @@ class Arena:
             self.add_worker(devices)
 
     def add_worker(self, devices: int, scale: float = 0.05) -> RealWorker:
-        """One more process of the product's own worker."""
+        """Start one more process of the real worker."""
         token, table = self.folder / "device.token", self.folder / "scores.csv"
         if not token.exists():
             token.touch(mode=0o600)
@@ -146,30 +146,30 @@ class Arena:
             finally:
                 caller.close()
 
-    # -- fire
+    # -- faults
 
     def kill_starting(self, times: int) -> None:
-        """Kill a server that is only just starting: making its tables, reading its log."""
+        """Kill a server while it starts: while it creates its tables or reads its log."""
         for _ in range(times):
             self.server.start()
             time.sleep(self.random.uniform(0.0, 0.3))
             self.server.kill()
 
     def warm_up(self) -> None:
-        """Let the prior be learned, and take a snapshot of it.
+        """Wait until the prior has been learned, and take a snapshot of it.
 
-        At first it is learned anew with every score, and so again by every server that reads the
-        log, which then takes longer to start than it lives.
+        At first the prior is fitted again with every score, so every server that reads the log
+        repeats all these fits. It would then take longer to start than it lives.
         """
-        assert self.ledger.await_count("complete", WARM, UP_SECONDS), "nothing gets done"
+        assert self.ledger.await_count("complete", WARM, UP_SECONDS), "too few results"
         self.snapshot()
         self.await_snapshot()
 
     def kill_serving(self, times: int, most: int = 40) -> None:
-        """Kill the server with its hands full, and start it again at once.
+        """Kill the server under load, and start it again at once.
 
-        It dies a random few milliseconds after a random request, so that kills fall before, into
-        and after commits; some fall into the start. Now and then somebody takes a snapshot.
+        Each kill comes a random few milliseconds after a random request, so that kills hit before,
+        during and after commits; some hit the start. From time to time a snapshot is taken.
         """
         for number in range(times):
             if number % SNAPSHOT_KILLS == SNAPSHOT_KILLS // 2:
@@ -184,13 +184,13 @@ class Arena:
             self.server.start()
 
     def snapshot(self) -> None:
-        """Begin to take a snapshot while all goes on, after the one before is done."""
+        """Start taking a snapshot in the background, after the previous one is done."""
         self.await_snapshot()
         log = self.folder / "snapshot.log"
         self._snapshot = self.zygote.start(["log", "snapshot", *self._where()], log)
 
     def await_snapshot(self) -> None:
-        """Wait for the snapshot that was begun."""
+        """Wait for the snapshot in progress, if any."""
         code = 0 if self._snapshot is None else self._snapshot.wait()
         assert code == 0, (self.folder / "snapshot.log").read_text()
 
@@ -198,17 +198,17 @@ class Arena:
         place: list[object] = ["--data", self.folder / "data-0"]
         return place if self.database is None else [*place, "--database", self.database]
 
-    # -- after the fire
+    # -- after the faults
 
     def settle(self, seconds: float = END_SECONDS) -> float:
-        """No more studies: everything is run to its end; how long that took."""
+        """Stop creating studies and wait until all work is done; return the time it took."""
         assert self.tenants is not None
         began = time.monotonic()
         self.await_snapshot()
         self.tenants.join()
         self._await_ready()
         while self.admin.get("/v1/studies?state=open&limit=1")["items"]:
-            assert time.monotonic() < began + seconds, "work is left, and nobody does it"
+            assert time.monotonic() < began + seconds, "studies were still open at the timeout"
             time.sleep(0.05)
         took = time.monotonic() - began
         for worker in self.quick:
@@ -222,7 +222,7 @@ class Arena:
         return list(pages(self.admin, "/v1/trials?limit=1000"))
 
     def judge(self) -> Verdict:
-        """What came of it."""
+        """Check the log, the ledger and the live service; return the verdict."""
         log = open_log(self.database, self.folder / "data-0", must_exist=True)
         try:
             verdict = judge(log, self.ledger, self.admin)

@@ -1,4 +1,4 @@
-"""The fires: each disturbs in its own way, then lets everything come to its end."""
+"""The fault scenarios: each injects one kind of fault, then lets all work finish."""
 
 import signal
 import time
@@ -15,7 +15,7 @@ DEVICES = 8
 
 
 def kill_servers(arena: Arena, kills: int) -> None:
-    """kill -9 of the server, so many times in all, with two workers of the product's own."""
+    """Kill the server with SIGKILL, `kills` times in all, with two devices of the real worker."""
     arena.kill_starting(3)
     arena.server.start()
     arena.open(quick=DEVICES - 2, real=[2])
@@ -26,22 +26,22 @@ def kill_servers(arena: Arena, kills: int) -> None:
 
 
 def torment_workers(arena: Arena, rounds: int, frozen_seconds: float) -> Counter[str]:
-    """Workers die before their first heartbeat, freeze beyond their lease, and come back."""
+    """Workers die before their first heartbeat, or freeze beyond their lease, and return."""
     arena.server.start()
     arena.open(quick=DEVICES - 5, real=[])
     frozen, mortal, deserter = (arena.add_worker(devices, scale=0.2) for devices in (2, 2, 1))
     arena.ledger.await_answer(lambda answered: leases_to(frozen, answered), UP_SECONDS)
     for _ in range(rounds):
         arena.ledger.await_answer(lambda answered: leases_to(mortal, answered), UP_SECONDS)
-        mortal.kill()  # it has hardly heard of its lease
+        mortal.kill()  # right after it got its lease
         arena.ledger.await_answer(lambda answered: leases_to(frozen, answered), UP_SECONDS)
         frozen.send(signal.SIGSTOP)
         time.sleep(frozen_seconds / 2.0)
-        mortal.start()  # under the same names: what it ran is lost, and it goes on
+        mortal.start()  # under the same names: its trials are lost, and it gets new ones
         time.sleep(frozen_seconds / 2.0)
         frozen.send(signal.SIGCONT)
     arena.ledger.await_answer(lambda answered: leases_to(deserter, answered), UP_SECONDS)
-    deserter.kill()  # and never comes back: its lease runs out
+    deserter.kill()  # not started again: its lease expires
     arena.real.remove(deserter)
     arena.snapshot()
     refused = arena.ledger.statuses[409]
@@ -51,29 +51,29 @@ def torment_workers(arena: Arena, rounds: int, frozen_seconds: float) -> Counter
 
 
 def leases_to(worker: RealWorker, answered: Answered) -> bool:
-    """Whether a device of the worker was just given something to run."""
+    """Whether the response is a lease for a device of the worker."""
     return answered.what == "lease" and worker.runs(answered.answer["device"])
 
 
 def make_mischief(arena: Arena, trials: int) -> None:
-    """A network that delays, cuts off before or after the deed, and says everything twice."""
+    """The network delays, drops before or after execution, and duplicates requests."""
     arena.server.start(cold=True)
     arena.open(quick=DEVICES - 2, real=[2])
     arena.proxy.mischief = MISCHIEF
-    assert arena.ledger.await_count("complete", trials // 2, UP_SECONDS), "nothing gets done"
+    assert arena.ledger.await_count("complete", trials // 2, UP_SECONDS), "too few results"
     arena.snapshot()
-    assert arena.ledger.await_count("complete", trials, UP_SECONDS), "nothing gets done"
+    assert arena.ledger.await_count("complete", trials, UP_SECONDS), "too few results"
     arena.proxy.mischief = Mischief()
     arena.settle()
 
 
 def kill_database(arena: Arena, postgres: PostgresServer, times: int) -> None:
-    """kill -9 of PostgreSQL with all its processes, and a start after a while."""
+    """Kill PostgreSQL with all its processes, and start it again after a while."""
     arena.server.start()
     arena.open(quick=DEVICES - 2, real=[2])
     for _ in range(times):
         done = arena.ledger.counts["complete"]
-        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "too few results"
         arena.snapshot()
         arena.await_snapshot()
         time.sleep(arena.random.uniform(0.0, 0.1))
@@ -81,14 +81,14 @@ def kill_database(arena: Arena, postgres: PostgresServer, times: int) -> None:
         time.sleep(arena.random.uniform(0.0, 1.0))
         postgres.start()
     done = arena.ledger.counts["complete"]
-    assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+    assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "too few results"
     arena.settle()
 
 
 def kill_leaders(arena: Arena, rounds: int) -> dict[str, float]:
-    """Two instances on one database: the leader dies, or freezes and comes back.
+    """Two instances on one database: the leader is killed, or freezes and returns.
 
-    Returns the longest time that each kind of takeover took.
+    Returns the longest time of each kind of takeover.
     """
     longest = {"killed": 0.0, "frozen": 0.0}
     for instance in arena.instances:
@@ -97,7 +97,7 @@ def kill_leaders(arena: Arena, rounds: int) -> dict[str, float]:
     for number in range(2 * rounds):
         arena.snapshot()
         done = arena.ledger.counts["complete"]
-        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "too few results"
         leader, other = sorted(arena.instances, key=lambda each: each.phase() != "serving")
         assert leader.phase() == "serving"
         assert other.await_phase("standby", UP_SECONDS)
@@ -107,15 +107,15 @@ def kill_leaders(arena: Arena, rounds: int) -> dict[str, float]:
             leader.kill()
         else:
             leader.send(signal.SIGSTOP)
-        assert other.await_phase("serving", UP_SECONDS), f"nobody took over ({kind})"
+        assert other.await_phase("serving", UP_SECONDS), f"no instance took over ({kind})"
         longest[kind] = max(longest[kind], time.monotonic() - began)
         done = arena.ledger.counts["complete"]
-        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "nothing gets done"
+        assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "too few results"
         if kind == "killed":
             leader.start()
         else:
             leader.send(signal.SIGCONT)
-        assert leader.await_phase("standby", UP_SECONDS), "the old leader goes on"
+        assert leader.await_phase("standby", UP_SECONDS), "the old leader kept the lead"
         assert other.phase() == "serving"
     arena.settle()
     return longest

@@ -1,8 +1,8 @@
-"""Who asks: quick workers of our own, the product's own worker, and tenants that make studies.
+"""The clients: quick test workers, the real worker, and tenants that create studies.
 
-The quick ones come back at once after an outage, so that a server that was just killed and started
-is killed again with its hands full; the product's own back off, as they should. An arm's score
-hangs on its names alone, so that whoever runs it, it is known.
+Quick workers reconnect at once after an outage, so that a restarted server is under load again
+when the next kill comes. The real workers back off, as they should. An arm's score depends only on
+its dataset and model, so the correct score is known whichever worker runs it.
 """
 
 import hashlib
@@ -22,20 +22,20 @@ from support.chaos.ledger import Ledger
 from support.chaos.server import Command, Zygote
 
 MODELS = tuple(f"model-{number}" for number in range(8))
-OWN = 5  # of these in a study that adds none
+OWN = 5  # models in a study that adds none
 DATASETS = 2000
 TENANTS = ("vision", "speech")
-AHEAD = 40  # arms that tenants want beyond those that were run: nobody is ever without work
+AHEAD = 40  # arms created ahead of the completed ones, so that no worker is ever idle
 
 
 def score_of(dataset: str, model: str) -> float:
-    """A number between 0 and 1 with all its digits, so that a mixed-up one shows."""
+    """A number between 0 and 1 with many digits, so that a mix-up of scores is detected."""
     digest = hashlib.sha256(f"{dataset} {model}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
 def write_table(path: Path) -> Path:
-    """The scores as a table for the product's own worker; each arm costs 1."""
+    """Write the scores as a table for the real worker; each arm costs 1."""
     lines = ["study,model,score,cost"]
     for number in range(DATASETS):
         name = f"data-{number}"
@@ -45,7 +45,7 @@ def write_table(path: Path) -> Path:
 
 
 class Caller:
-    """Asks over HTTP until there is an answer, with one key however often that takes."""
+    """Repeats an HTTP request until it is answered, always with the same idempotency key."""
 
     def __init__(self, port: int, token: str, seed: int):
         self.stop = threading.Event()
@@ -55,7 +55,7 @@ class Caller:
         self._connection: http.client.HTTPConnection | None = None
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Status and body of an answer; 0 if it was told to stop before there was one."""
+        """Return the status and body of the response; status 0 if stopped before there was one."""
         key = str(UUID(int=self.random.getrandbits(128)))
         while not self.stop.is_set():
             try:
@@ -70,7 +70,7 @@ class Caller:
         return 0, {}
 
     def get(self, path: str) -> dict[str, Any]:
-        """The body of an answer, if need be from a connection that was made anew."""
+        """Return the body of the response; reconnect and retry once if the connection failed."""
         try:
             status, reply = self._send("GET", path, None, "")
         except (OSError, http.client.HTTPException):
@@ -96,25 +96,25 @@ class Caller:
             self._connection = None
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop, and close the connection."""
         self.stop.set()
         self._hang_up()
 
 
 class Person(Caller):
-    """Somebody who asks from a thread of its own."""
+    """A caller that runs in its own thread."""
 
     def begin(self) -> None:
-        """Begin to `live`."""
+        """Start a thread that runs `live`."""
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def live(self) -> None:
-        """What it does, until it is told to stop."""
+        """Act until `stop` is set."""
         raise NotImplementedError
 
     def join(self) -> None:
-        """Wait until it has stopped; what it stumbled over is raised here."""
+        """Stop and wait for the thread; raise the error that ended it, if any."""
         self.stop.set()
         self._thread.join()
         self.close()
@@ -137,7 +137,7 @@ class QuickWorker(Person):
         self.begin()
 
     def live(self) -> None:
-        """Ask and report until told to stop."""
+        """Lease and run trials until `stop` is set."""
         while not self.stop.is_set():
             self._register()
             while self._serve_one():
@@ -148,7 +148,7 @@ class QuickWorker(Person):
         assert status in (0, 201), reply
 
     def _serve_one(self) -> bool:
-        """Run one trial; False when the device has to register again, or to stop."""
+        """Run one trial; False if the device must register again or stop."""
         status, lease = self.post(f"/v1/devices/{self._name}/lease", {"wait": 0.5})
         if status != 200:
             assert status in (0, 204, 404, 409), lease
@@ -161,7 +161,7 @@ class QuickWorker(Person):
                 return False
             if ends > time.monotonic():
                 status, reply = self.post(f"{path}/heartbeat", fence)
-                if status == 409:  # lost: ours no longer
+                if status == 409:  # the lease expired
                     return True
                 assert status in (0, 200), reply
         score = score_of(lease["dataset"], lease["model"])
@@ -171,10 +171,10 @@ class QuickWorker(Person):
 
 
 class Tenants(Person):
-    """Make studies for as long as they are asked to, a little faster than these are done.
+    """Create studies until stopped, slightly faster than these are done.
 
-    Of three studies, one has a dataset of its own, one shares all its arms and adds some, and one
-    is of another tenant that calls its dataset the same, and shares nothing.
+    Of every three studies, one has a new dataset, one shares all arms of that and adds some, and
+    one belongs to another tenant, whose dataset has the same name and shares nothing.
     """
 
     def __init__(self, port: int, token: str, ledger: Ledger, seed: int):
@@ -183,7 +183,7 @@ class Tenants(Person):
         self.begin()
 
     def live(self) -> None:
-        """Make studies until told to stop."""
+        """Create studies until `stop` is set."""
         arms = 0
         for number in count():
             while not self._ledger.await_count("complete", arms - AHEAD, 0.05):
@@ -217,7 +217,7 @@ class RealWorker:
         self.start()
 
     def start(self) -> None:
-        """Begin, or begin again under the same name."""
+        """Start, or start again under the same name."""
         self._command = self._zygote.start(self._arguments, self._log)
 
     def send(self, number: signal.Signals) -> None:
@@ -231,11 +231,11 @@ class RealWorker:
         self._command.kill()
 
     def drain(self) -> int:
-        """Let it finish; its exit code."""
+        """Let it finish its trials; return its exit code."""
         assert self._command is not None
         self.send(signal.SIGTERM)
         return self._command.wait()
 
     def runs(self, device: str) -> bool:
-        """Whether a device is one of its own."""
+        """Whether a device belongs to this worker."""
         return device.rpartition("-")[0] == self.prefix

@@ -1,4 +1,4 @@
-"""What must hold when the fire is out and everything was run to its end."""
+"""Checks what must hold after the faults, when all work is done."""
 
 import json
 from collections import Counter, defaultdict
@@ -28,27 +28,27 @@ ENDS = (
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found: no violations, one hopes, and figures that show how hot it was."""
+    """The violations, and figures that show how much was tested."""
 
     violations: list[str] = field(default_factory=list)
-    acknowledged: int = 0  # completes that somebody was told of
-    lost: int = 0  # of these not in the log
+    acknowledged: int = 0  # completions that were acknowledged
+    lost: int = 0  # of these, the number not in the log
     duplicated: int = 0  # arms with two scores, trials with two ends
-    unheard: int = 0  # requests that were committed, and then the answer was cut off
+    unheard: int = 0  # requests that were committed, but whose response was lost
     studies: int = 0
     trials: int = 0
     events: int = 0
     failed_arms: int = 0
-    # Requests carried out again: how many others with keys its token made in between.
+    # Of each request executed again: the number of keyed requests of its token in between.
     forgotten: list[int] = field(default_factory=list)
 
     def demand(self, holds: bool, otherwise: str) -> None:
-        """Note a violation unless something holds."""
+        """Record a violation unless the condition holds."""
         if not holds:
             self.violations.append(otherwise)
 
     def add(self, other: "Verdict") -> None:
-        """Sum up over several fires."""
+        """Add the verdict of another run."""
         self.violations += other.violations
         for name in ("acknowledged", "lost", "duplicated", "unheard", "studies", "trials"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -58,7 +58,7 @@ class Verdict:
 
 
 def judge(log: EventLog, ledger: Ledger, admin: Caller) -> Verdict:
-    """Hold the log, the answers that were given and the live service against each other."""
+    """Compare the log, the recorded responses and the live service."""
     verdict = Verdict()
     records = list(log.read())
     happenings = [happened.decode(each.kind, each.version, each.body) for each in records]
@@ -82,7 +82,7 @@ def _sequence(verdict: Verdict, records: list[Record]) -> None:
     verdict.demand(times == sorted(times), "the time of the log goes back")
     latest: dict[str, int] = {}
     for place, record in _keyed(records):
-        # A token's keys are remembered up to a number; a later repeat is another request.
+        # Only the latest keys of a token are stored; a later repeat is a new request.
         if record.key in latest:
             distance = place - latest[record.key]
             verdict.forgotten.append(distance)
@@ -91,7 +91,7 @@ def _sequence(verdict: Verdict, records: list[Record]) -> None:
 
 
 def _keyed(records: list[Record]) -> Iterator[tuple[int, Record]]:
-    """The records that came of requests with keys, each with its place among its token's."""
+    """The records of requests with keys, each with its index among those of its token."""
     places: Counter[str] = Counter()
     for record in records:
         if record.key:
@@ -131,7 +131,7 @@ def _trials(verdict: Verdict, happenings: list[happened.Event]) -> None:
 
 
 def _places(records: list[Record]) -> dict[str, int]:
-    """By trial, where among its token's requests with keys its lease is."""
+    """For each trial, the index of its lease among its token's requests with keys."""
     leases = (each for each in _keyed(records) if each[1].kind == "trial-leased")
     return {json.loads(record.body)["id"]: place for place, record in leases}
 
@@ -139,7 +139,7 @@ def _places(records: list[Record]) -> dict[str, int]:
 def _promises(
     verdict: Verdict, happenings: list[happened.Event], ledger: Ledger, places: dict[str, int]
 ) -> None:
-    """Whatever was answered happened, and happened once."""
+    """Check that everything acknowledged happened, exactly once."""
     leases = {e.id: e for e in happenings if isinstance(e, happened.TrialLeased)}
     scores = {e.id: e.score for e in happenings if isinstance(e, happened.TrialCompleted)}
     ends = {
@@ -183,7 +183,7 @@ def _promises(
 
 
 def _studies(verdict: Verdict, pool: Pool) -> None:
-    """Every study came to its end, and nothing was given up without a reason."""
+    """Check that every study finished, and that no arm was given up without a reason."""
     attempts = 0 if pool.created is None else pool.created.attempts
     by_arm: dict[tuple[str, str], list[Trial]] = defaultdict(list)
     for trial in pool.trials.values():
@@ -206,7 +206,7 @@ def _studies(verdict: Verdict, pool: Pool) -> None:
 
 
 def _views(verdict: Verdict, pool: Pool, admin: Caller) -> None:
-    """A reader of the log and the live service see the same."""
+    """Check that the log and the live service show the same."""
     live = {
         "studies": list(pages(admin, "/v1/studies?limit=1000")),
         "trials": list(pages(admin, "/v1/trials?limit=1000")),
@@ -223,7 +223,7 @@ def _views(verdict: Verdict, pool: Pool, admin: Caller) -> None:
 
 
 def pages(admin: Caller, path: str) -> Iterator[dict[str, Any]]:
-    """All items of a list, page by page."""
+    """All items of a paginated list."""
     after = ""
     while True:
         page = admin.get(path + after)
@@ -234,11 +234,11 @@ def pages(admin: Caller, path: str) -> Iterator[dict[str, Any]]:
 
 
 def _snapshots(verdict: Verdict, whole: Pool, log: EventLog) -> None:
-    """The latest snapshot and the events after it come to what the whole log comes to."""
+    """Check that the latest snapshot and the events after it give the state of the whole log."""
     found = log.load_snapshot()
-    # A server that was slow to start took one at the end: then there is one before it.
+    # A server that was slow to start takes a snapshot at the end; look for an earlier one.
     early = log.load_snapshot(before=whole.sequence)
-    verdict.demand(early is not None and early[0] > 0, "no snapshot was taken under fire")
+    verdict.demand(early is not None and early[0] > 0, "no snapshot was taken during the run")
     loaded: list[int] = []
     resumed = recover(log, loaded=loaded.append)
     verdict.demand(found is not None and loaded == [found[0]], "the snapshot was not used")

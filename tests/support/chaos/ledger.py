@@ -1,4 +1,4 @@
-"""What the servers answered: each answer is a promise, whoever may have heard it."""
+"""The responses of the servers: each is a commitment, whether or not the client received it."""
 
 import json
 import re
@@ -16,7 +16,7 @@ ROUTES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One answer that counts: what was asked, with which key and body, and what came back."""
+    """One successful response, with the kind, key and body of its request."""
 
     what: str  # lease, complete, fail, release, heartbeat, studies or devices
     key: str
@@ -25,17 +25,17 @@ class Answered:
 
 
 class Ledger:
-    """All answers, in the order in which they were heard; may be written and awaited by threads."""
+    """All responses, in the order in which they were recorded; thread-safe."""
 
     def __init__(self) -> None:
         self.answers: list[Answered] = []
         self.counts: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
-        self.unanswered: set[str] = set()  # ids of requests that were sent
+        self.unanswered: set[str] = set()  # ids of requests sent but not answered
         self._condition = threading.Condition()
 
     def note(self, route: str, key: str, body: bytes, status: int, reply: bytes) -> None:
-        """An answer was heard."""
+        """Record a response."""
         self.statuses[status] += 1
         found = ROUTES.fullmatch(route)
         if found is None or status not in (200, 201):
@@ -48,21 +48,21 @@ class Ledger:
             self._condition.notify_all()
 
     def of(self, what: str) -> list[Answered]:
-        """The answers to requests of one sort."""
+        """The responses to requests of one kind."""
         return [answered for answered in list(self.answers) if answered.what == what]
 
     def await_answer(self, wanted: Callable[[Answered], bool], seconds: float) -> Answered:
-        """The next answer of a sort, from now on."""
+        """Wait for the next response that `wanted` accepts."""
         with self._condition:
             place = len(self.answers)
 
             def arrived() -> bool:
                 return any(wanted(each) for each in self.answers[place:])
 
-            assert self._condition.wait_for(arrived, seconds), "no such answer was heard in time"
+            assert self._condition.wait_for(arrived, seconds), "no such response arrived in time"
             return next(each for each in self.answers[place:] if wanted(each))
 
     def await_count(self, what: str, count: int, seconds: float) -> bool:
-        """Wait until so many requests of a sort were answered in all; False if they were not."""
+        """Wait until `count` requests of a kind were answered in all; False on timeout."""
         with self._condition:
             return self._condition.wait_for(lambda: self.counts[what] >= count, seconds)

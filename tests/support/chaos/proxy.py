@@ -1,7 +1,7 @@
-"""A proxy between workers and servers, which hears every answer and may make mischief.
+"""A proxy between workers and servers that records every response and can inject faults.
 
-With several servers it does what a load balancer does: asks each whether it is ready, and leads
-everybody to the one that is.
+With several servers it acts as a load balancer: it probes the readiness of each, and forwards
+requests to the ready one.
 """
 
 import asyncio
@@ -16,24 +16,24 @@ from itertools import count
 from support.chaos.ledger import Ledger
 
 PROBE_SECONDS = 0.2
-SILENCE_SECONDS = 1.0  # a server that does not say whether it is ready for so long is not
+SILENCE_SECONDS = 1.0  # timeout of a readiness probe
 
 
 @dataclass(frozen=True, slots=True)
 class Mischief:
-    """How likely what is; each request meets one of these at most."""
+    """The probability of each fault; each request gets at most one."""
 
     delay: float = 0.0
-    cut_before: float = 0.0  # the server never hears of it
-    cut_after: float = 0.0  # the server has done it, and nobody is told
-    double: float = 0.0  # it is sent twice, one right after the other
-    late: float = 0.0  # it is sent again when all is long over
-    longest: float = 0.2  # of a delay, and of a quarter of what is late
+    cut_before: float = 0.0  # dropped before the server gets the request
+    cut_after: float = 0.0  # executed by the server, but the response is dropped
+    double: float = 0.0  # sent twice in a row
+    late: float = 0.0  # sent again later, after the response
+    longest: float = 0.2  # maximum of a delay, in seconds; a late repeat waits up to 4 times this
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A request or an answer, as it is on the wire."""
+    """A request or a response as raw bytes, with its parsed headers."""
 
     line: str
     headers: dict[str, str]
@@ -41,13 +41,13 @@ class Message:
     body: bytes
 
     def named(self, name: str) -> "Message":
-        """The same request with an id."""
+        """The same request with a request id."""
         head = self.head[:-2] + f"X-Request-Id: {name}\r\n\r\n".encode()
         return Message(self.line, self.headers, head, self.body)
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message:
-    """One message; bodies have a length, as all of Bentham's here do."""
+    """Read one message; its body must have a Content-Length, as all of Bentham's here do."""
     head = await reader.readuntil(b"\r\n\r\n")
     line, *rest = head.decode("latin-1").split("\r\n")
     pairs = (field.split(":", 1) for field in rest if field)
@@ -57,14 +57,14 @@ async def read_message(reader: asyncio.StreamReader) -> Message:
 
 
 class Upstream:
-    """A connection to a server, made when it is first needed."""
+    """A connection to a server, opened on first use."""
 
     def __init__(self, port: int):
         self.port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, message: Message) -> Message:
-        """Send and receive; raises when the server goes away."""
+        """Send a request and return the response; raise if the server closes the connection."""
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self._streams
@@ -72,18 +72,18 @@ class Upstream:
         return await read_message(reader)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
 
 
 class Proxy:
-    """Runs in a thread of its own, from its construction until it is closed."""
+    """Runs in its own thread, from construction until `close`."""
 
     def __init__(self, ports: Sequence[int], ledger: Ledger, seed: int):
         self.mischief = Mischief()
-        self.made: Counter[str] = Counter()  # mischief, by its kind
+        self.made: Counter[str] = Counter()  # injected faults, by kind
         self.port = 0
         self._ports, self._ledger = list(ports), ledger
         self._random = random.Random(seed)
@@ -103,13 +103,13 @@ class Proxy:
         began.wait()
 
     def close(self) -> None:
-        """Stop, and cut everybody off."""
+        """Stop, and close all connections."""
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join()
         self._loop.close()
 
     def watch(self, requests: int) -> threading.Event:
-        """An event that is set when a server serves, and so many more requests were sent to it."""
+        """Return an event that is set after this number of requests to a serving server."""
         event = threading.Event()
         self._serving = False
         self._watched = requests, event
@@ -142,7 +142,7 @@ class Proxy:
                 writer.write(reply.head + reply.body)
                 await writer.drain()
         except (OSError, EOFError, asyncio.CancelledError):
-            pass  # either side has gone: so does the other
+            pass  # one side closed its connection: close the other
         finally:
             upstream.close()
             self._upstreams.discard(upstream)
@@ -154,7 +154,7 @@ class Proxy:
     async def _handle(
         self, request: Message, upstream: Upstream, reader: asyncio.StreamReader
     ) -> Message | None:
-        """The answer to pass on, None to cut the caller off."""
+        """Return the response to forward; None to cut off the client."""
         kind = self._pick()
         if kind == "delay":
             await asyncio.sleep(self._random.uniform(0.0, self.mischief.longest))
@@ -174,7 +174,7 @@ class Proxy:
     async def _unless_gone(
         self, asking: Coroutine[None, None, Message], reader: asyncio.StreamReader
     ) -> Message | None:
-        """Whoever hangs up while waiting is seen to have hung up by the server, too."""
+        """If the client hangs up while waiting, hang up on the server too."""
         answer, gone = asyncio.ensure_future(asking), asyncio.ensure_future(reader.read(1))
         try:
             await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -198,7 +198,7 @@ class Proxy:
             upstream.close()
             upstream.port = self._current
         self._count()
-        # Each sending has an id of its own, by which the log tells which of them was carried out.
+        # Each time a request is sent it gets a new id, so the log shows which one was executed.
         name = f"sent-{next(self._numbers)}"
         self._ledger.unanswered.add(name)
         reply = await upstream.ask(request.named(name))

@@ -1,4 +1,4 @@
-"""Whether two states are the same, to the bit, however they were made."""
+"""Compares two states bit by bit, however they were computed."""
 
 from collections import deque
 from enum import Enum
@@ -8,13 +8,13 @@ import numpy as np
 
 from bentham.core.costs.cache import KnownCosts
 
-# What was computed, and depends on who looked; a test of its own shows that it changes nothing.
+# Caches, whose content depends on earlier queries; a separate test shows that they change nothing.
 CACHES = (KnownCosts,)
 PLAIN = (int, float, str, bytes, bool, type(None), Enum, type)
 
 
 def difference(first: object, second: object) -> str:
-    """The path to where two states first differ; empty if they do not."""
+    """The path to the first difference between two states; empty if there is none."""
     return _find(first, second, "", set())
 
 
@@ -34,7 +34,7 @@ def _find(first: Any, second: Any, path: str, seen: set[tuple[int, int]]) -> str
     if isinstance(first, set | frozenset):
         return "" if first == second else f"{path}: a set"
     if isinstance(first, dict):
-        if list(first) != list(second):  # their order counts, too
+        if list(first) != list(second):  # the order matters too
             return f"{path}: keys"
         parts = [(f"{path}[{key!r}]", first[key], second[key]) for key in first]
     elif isinstance(first, list | tuple | deque):

@@ -1,8 +1,8 @@
 """Processes of Bentham that can be killed at any moment.
 
-Importing takes far longer than starting: a zygote imports once, and every process is forked from
-it. The process is then `bentham ...` as the command line runs it, in a process of its own. So is
-the process that computes fits for a server: what the server starts hands its pipes to a fork.
+Imports take far longer than the rest of the start. So a zygote imports once, and every process is
+forked from it and then runs `bentham ...` as the command line does. The process that computes fits
+for a server is forked too: the command that the server starts passes its pipes to a fork.
 """
 
 import http.client
@@ -21,7 +21,7 @@ SOURCE = r'''
 import gc, importlib, json, os, pkgutil, signal, socket, sys
 import alembic.command, uvicorn.lifespan.on, uvicorn.loops.uvloop
 import bentham
-# Whatever a command may import on use: it would else do so again in every process.
+# Import what commands import lazily; otherwise every process would do so again.
 for part in ("cli", "client", "executors", "forecast", "http", "service", "storage", "worker"):
     package = importlib.import_module("bentham." + part)
     for each in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
@@ -30,16 +30,16 @@ for part in ("cli", "client", "executors", "forecast", "http", "service", "stora
 from bentham.executors.linux import die_with_parent
 from bentham.service.jobs import fits
 gc.collect()
-gc.freeze()  # a fork need not look through it, nor copy it for that
-os.setpgid(0, 0)  # an interrupt at the terminal is for the one who holds the other end
-place = "\0bentham-fits-%d" % os.getpid()  # of Linux's names that are no files
+gc.freeze()  # so that garbage collection in a fork does not scan and copy these objects
+os.setpgid(0, 0)  # so that Ctrl-C in the terminal reaches the parent only
+place = "\0bentham-fits-%d" % os.getpid()  # an abstract socket address of Linux
 HAND_OVER = """
 import os, socket
 with socket.socket(socket.AF_UNIX) as hatch:
     hatch.connect(%r)
     socket.send_fds(hatch, [b"!"], [0, 1])
     os.closerange(0, 2)
-    hatch.recv(1)  # until it ends
+    hatch.recv(1)  # returns when the fork ends
 """
 
 def hatch_fits(listener):
@@ -102,7 +102,7 @@ for child in children:
 
 
 class Zygote:
-    """Forks commands. Whatever still runs when it is closed, however it is, gets killed."""
+    """Forks commands. When it ends, in whatever way, all commands still running are killed."""
 
     def __init__(self) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
@@ -137,15 +137,15 @@ class Zygote:
         return int(self._process.stdout.readline())
 
     def start(self, arguments: Sequence[object], log: Path) -> "Command":
-        """Begin `bentham ARGUMENTS`; what it prints is added to the log."""
+        """Start `bentham ARGUMENTS`; append its output to the log."""
         return Command(self, self._ask(arguments=[str(each) for each in arguments], log=str(log)))
 
     def run(self, arguments: Sequence[object], log: Path) -> int:
-        """The exit code of `bentham ARGUMENTS`, once it has ended."""
+        """Run `bentham ARGUMENTS` to its end; return the exit code."""
         return self.start(arguments, log).wait()
 
     def reap(self, process: int) -> int:
-        """The exit code of a process, once it has ended."""
+        """Wait for a process to end; return its exit code."""
         return self._ask(wait=process)
 
 
@@ -157,24 +157,24 @@ class Command:
         self.code: int | None = None
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to it, if it was not seen to end."""
+        """Send a signal, unless the process is known to have ended."""
         if self.code is None:
             os.kill(self.process, number)
 
     def kill(self) -> None:
-        """End it without a word, and wait until it is gone with all that it held."""
+        """Kill it with SIGKILL, and wait until it and its locks are gone."""
         self.send(signal.SIGKILL)
         self.wait()
 
     def wait(self) -> int:
-        """Its exit code."""
+        """Wait for the end; return the exit code."""
         if self.code is None:
             self.code = self._zygote.reap(self.process)
         return self.code
 
 
 class Instance:
-    """One `bentham serve` on a port of its own, started and killed again and again."""
+    """One `bentham serve` on its own port, which can be started and killed repeatedly."""
 
     def __init__(self, zygote: Zygote, arguments: Sequence[object], port: int, log: Path):
         self._zygote, self.port, self.log = zygote, port, log
@@ -184,7 +184,7 @@ class Instance:
         self.kills = 0
 
     def start(self, cold: bool = False) -> None:
-        """Begin; `cold` as `python -m bentham serve`, imports and all."""
+        """Start; with `cold`, as `python -m bentham serve`, including imports."""
         if cold:
             command = [sys.executable, "-m", "bentham", *map(str, self._arguments)]
             with open(self.log, "ab") as out:
@@ -200,7 +200,7 @@ class Instance:
             self._command.send(number)
 
     def phase(self) -> str:
-        """What it says of itself; empty if it says nothing within a second."""
+        """The status reported by /readyz; empty if there is no response within a second."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1.0)
         try:
             connection.request("GET", "/readyz")
@@ -211,7 +211,7 @@ class Instance:
             connection.close()
 
     def await_phase(self, wanted: str, seconds: float) -> bool:
-        """Wait until it says so; False if it does not in time."""
+        """Wait until it is in this phase; False on timeout."""
         until = time.monotonic() + seconds
         while self.phase() != wanted:
             if time.monotonic() > until:
@@ -225,7 +225,7 @@ class Instance:
         self.kills += 1
 
     def end(self) -> None:
-        """The same, when all is over."""
+        """Kill it without counting the kill, for cleanup."""
         self.send(signal.SIGKILL)
         if self._cold is not None:
             self._cold.wait()
