@@ -1,10 +1,10 @@
-"""`make dashboard`: a page that is watched while much happens; exit code 1 if it is too slow.
+"""`make dashboard`: measure a dashboard page under load; exit code 1 if it is too slow.
 
-A real server with many studies, and devices that lease and report at a steady pace: for a while
-without a page, then as long with a real Chromium that shows one, and then without one again.
-Prints, as JSON, the server's decision latency without and with it, the page's frame times, and the
-memory of both. Decisions get faster the more is known, so what counts is the faster of the times
-before and after.
+Starts a real server with many studies, and devices that lease and report at a steady pace. Measures
+three phases of equal length: without a page, with a real Chromium that shows one, and without a
+page again. Prints as JSON the server's decision latency without and with the page, the page's frame
+times, and the memory of both. Decisions get faster as more is known, so the phase with a page is
+compared with the faster of the two phases without one.
 
 DASHBOARD="--page heatmap --seconds 20" make dashboard
 """
@@ -31,7 +31,7 @@ from bentham.bench.service import RunningServer, done, server
 WARM_UP = 5.0  # seconds before anything is measured
 FIRST = {"pace": 200.0, "seconds": 10.0}
 MOST_FRAME_MS, MOST_RATIO = 50.0, 2.0
-MOST_GROWTH, SPARE_BYTES = 1.25, 4 * 2**20  # of the page's memory in the second half
+MOST_GROWTH, SPARE_BYTES = 1.25, 4 * 2**20  # page memory, from the middle to the end
 FRAMES = """() => {
     window.loadFrames = [];
     let last = performance.now();
@@ -45,14 +45,14 @@ FRAMES = """() => {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, and print what came of it."""
+    """Measure, and print the result."""
     given = parsed(arguments)
     with tempfile.TemporaryDirectory(prefix="bentham-dashboard-") as folder:
         say("starting a server")
         with server(Path(folder), None, []) as running:
             prepare(running, given)
-            # At first much is learned from every score, which should count for neither.
-            say("the first trials")
+            # The first scores trigger frequent fits, which should count for neither phase.
+            say("running the first trials")
             measure(running, argparse.Namespace(**{**vars(given), **FIRST}), time.sleep)
             say(f"without a page: {given.seconds:g} s")
             before = measure(running, given, time.sleep)
@@ -72,20 +72,20 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options."""
-    parser = argparse.ArgumentParser(description="A page that is watched while much happens.")
-    parser.add_argument("--page", default="", help="what to show; the overview unless given")
+    """Parse the options."""
+    parser = argparse.ArgumentParser(description="Measure a dashboard page under load.")
+    parser.add_argument("--page", default="", help="page to show (default: the overview)")
     parser.add_argument("--studies", type=int, default=1000)
-    parser.add_argument("--models", type=int, default=100, help="of each study")
+    parser.add_argument("--models", type=int, default=100, help="models per study")
     parser.add_argument("--tenants", type=int, default=20)
     parser.add_argument("--devices", type=int, default=64)
-    parser.add_argument("--pace", type=float, default=50.0, help="leases and reports a second")
+    parser.add_argument("--pace", type=float, default=50.0, help="leases and reports per second")
     parser.add_argument("--seconds", type=float, default=60.0)
     return parser.parse_args(arguments)
 
 
 def prepare(running: RunningServer, given: argparse.Namespace) -> None:
-    """Tenants and their studies, over the same models with costs of their own."""
+    """Create tenants and their studies, all with the same models but with their own costs."""
     draw = random.Random(0)
     with closing(BareConnection(running.port, running.token)) as admin:
         for tenant in range(given.tenants):
@@ -105,7 +105,7 @@ def measure(
     wait: Callable[[float], object],
     look: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
-    """Let devices work; `wait` passes the time meanwhile, `look` is called thrice by its name."""
+    """Run the devices. `wait` passes the time; `look` gets "start", "middle" and "end" in turn."""
     load = {
         "port": running.port, "token": running.token, "devices": given.devices,
         "pace": given.pace, "warm_up": WARM_UP, "seconds": given.seconds,
@@ -126,7 +126,7 @@ def measure(
         fleet.kill()
         fleet.wait()
     if fleet.returncode:
-        raise SystemExit(f"dashboard_load: the devices gave up: exit code {fleet.returncode}")
+        raise SystemExit(f"dashboard_load: load_devices failed with exit code {fleet.returncode}")
     with closing(BareConnection(running.port, running.token)) as admin:
         latency = done(admin.get("/v1/overview")).get("latency")
     return {"latency": latency, **json.loads(answered), "server_mebibytes": memory}
@@ -135,7 +135,7 @@ def measure(
 def show(
     running: RunningServer, given: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The same with a page: what the devices saw, and what the page's viewer did."""
+    """Measure with a page: return the devices' measurements and the page's."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         try:
@@ -147,7 +147,7 @@ def show(
 def watch(
     browser: Browser, running: RunningServer, given: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Sign in, open the page, and see how it fares."""
+    """Sign in, open the page, and measure it under load."""
     address = f"http://127.0.0.1:{running.port}"
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
@@ -180,7 +180,7 @@ def watch(
 
 
 def memory_of(page: Page) -> dict[str, float]:
-    """What the page holds once its garbage is collected."""
+    """Return the page's memory use after a garbage collection."""
     session = page.context.new_cdp_session(page)
     try:
         session.send("HeapProfiler.collectGarbage")
@@ -198,7 +198,7 @@ def memory_of(page: Page) -> dict[str, float]:
 
 
 def resident_mebibytes(process: int) -> float | None:
-    """The memory of a process; None where there is no /proc."""
+    """Return the resident memory of a process in MiB; None on systems without /proc."""
     try:
         text = Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -210,7 +210,7 @@ def resident_mebibytes(process: int) -> float | None:
 def ratios(
     before: dict[str, Any], shown: dict[str, Any], after: dict[str, Any]
 ) -> dict[str, float]:
-    """How much longer things take with a page, by the faster of the times without one."""
+    """Return times with a page divided by the faster of the two times without one."""
 
     def ratio(kind: str, figure: str) -> float:
         without = min(before[kind][figure], after[kind][figure])
@@ -225,14 +225,14 @@ def ratios(
 
 
 def violations(result: dict[str, Any]) -> list[str]:
-    """What is worse than it may be."""
+    """Return the limits that were exceeded."""
     found = []
     page, slower = result["page"], result["ratios"]
     if page["frame_ms"]["median"] >= MOST_FRAME_MS:
         found.append(f"the median frame takes {page['frame_ms']['median']} ms")
     for name, ratio in slower.items():
         if ratio > MOST_RATIO:
-            found.append(f"with a page the {name.replace('_', ' ')} is {ratio} times what it was")
+            found.append(f"with a page, the {name.replace('_', ' ')} is {ratio} times as long")
     middle, end = (page["memory"][name]["heap_bytes"] for name in ("middle", "end"))
     if end > MOST_GROWTH * middle + SPARE_BYTES:
         found.append(f"the page's memory grows: {middle:.0f} bytes, then {end:.0f}")
@@ -242,7 +242,7 @@ def violations(result: dict[str, Any]) -> list[str]:
 
 
 def say(text: str) -> None:
-    """Tell how far it is."""
+    """Print progress to standard error."""
     print(text, file=sys.stderr, flush=True)
 
 

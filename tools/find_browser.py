@@ -1,10 +1,10 @@
-"""Finds a Chromium for the tests of the dashboard, and installs one where there is none.
+"""Find a Chromium for the dashboard tests, and install one if there is none.
 
-    python tools/find_browser.py             says where it is
-    python tools/find_browser.py --install   installs one first, should there be none
+    python tools/find_browser.py             print its path
+    python tools/find_browser.py --install   install one first if it is missing
 
-Uses nothing beyond Python itself, so that it can begin before anything is installed. Who comes
-while another one installs waits for that.
+Uses only the standard library, so that it can run before anything is installed. If another process
+is installing a browser, it waits for that process.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ from playwright.sync_api import sync_playwright
 with sync_playwright() as playwright:
     print(playwright.chromium.executable_path)
 """
-# How to start it: without a screen, and with nothing to say to anybody but this machine.
+# Flags to start it without a display and without network access beyond this machine.
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -34,18 +34,18 @@ FLAGS = (
 )  # fmt: skip
 REMEDY = (
     f"install Chromium or Chrome so that one of {', '.join(NAMES)} is on the PATH, "
-    f"or name a program by {VARIABLE}"
+    f"or set {VARIABLE} to the path of a program"
 )
 WORKS_WITHIN, INSTALLED_WITHIN = 60.0, 600.0
 
 
 class NoBrowser(Exception):
-    """There is none, and why."""
+    """No browser was found or could be installed; the message gives the reason."""
 
 
 @cache
 def find_browser() -> str:
-    """The program, which was seen to run."""
+    """Return the path of a browser that runs."""
     named = os.environ.get(VARIABLE)
     if named:
         if not _runs(named):
@@ -53,17 +53,17 @@ def find_browser() -> str:
         return named
     for name in NAMES:
         found = shutil.which(name)
-        if found and _runs(found):  # Ubuntu's is a word of advice where a browser should be
+        if found and _runs(found):  # Ubuntu's may be a stub that only prints advice
             return found
     if find_spec("playwright"):
         found = _said(sys.executable, "-c", OWN)
         if found and _runs(found):
             return found
-    raise NoBrowser(f"there is no Chromium for the tests: {REMEDY}")
+    raise NoBrowser(f"no Chromium found for the tests: {REMEDY}")
 
 
 def install_browser() -> str:
-    """The program; installed now, should there be none."""
+    """Return the path of a browser; install one if there is none."""
     with _alone():
         try:
             return find_browser()
@@ -81,13 +81,13 @@ def install_browser() -> str:
                 try:
                     return find_browser()
                 except NoBrowser:
-                    tried.append(f"{' '.join(steps[-1])}: done, but still nothing that runs")
+                    tried.append(f"{' '.join(steps[-1])}: succeeded, but still no browser runs")
         reasons = "".join(f"\n  {each}" for each in tried)
-        raise NoBrowser(f"no Chromium could be installed: {REMEDY}. Tried:{reasons}")
+        raise NoBrowser(f"Chromium could not be installed: {REMEDY}. Tried:{reasons}")
 
 
 def _ways() -> Iterator[list[list[str]]]:
-    """Ways to install one, each of some commands, best first."""
+    """Yield ways to install one, each a list of commands, best first."""
     rights = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
     if shutil.which("apt-get") and (not rights or _said("sudo", "--non-interactive", "id") != ""):
         fetch = [*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes",
@@ -111,7 +111,7 @@ def _runs(program: str) -> bool:
 
 
 def _said(*command: str) -> str:
-    """What a command prints; nothing if it fails."""
+    """Return what a command prints; empty if it fails."""
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -123,7 +123,7 @@ def _said(*command: str) -> str:
 
 
 def _problem(command: Sequence[str]) -> str:
-    """Run it; what went wrong, empty if nothing did."""
+    """Run a command; return the error, empty if it succeeded."""
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -1,8 +1,8 @@
-"""Installs the locked dependencies and Bentham into the environment that runs this.
+"""Install the locked dependencies and Bentham into the environment that runs this script.
 
-By uv, which takes a third of pip's time: the one on the PATH, or else the one that the lock names,
-which pip fetches. Where uv cannot be had, or cannot reach the packages (it does not read pip's
-configuration, which may name a mirror or a proxy), pip installs all of it. Hashes are checked
+Uses uv, which takes a third of pip's time: the uv on the PATH, or else the locked version, which
+pip installs. If uv is not available or cannot reach the packages (it does not read pip's
+configuration, which may name a mirror or a proxy), pip installs everything. Hashes are checked
 either way.
 """
 
@@ -21,15 +21,15 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "i
 
 
 def requirement(name: str, lock: str) -> str:
-    """The lines of the lock that pin a package and its hashes."""
+    """Return the lines of the lock file that pin a package and its hashes."""
     found = re.search(rf"^{re.escape(name)}==.*?[^\\]$", lock, re.MULTILINE | re.DOTALL)
     if found is None:
-        raise SystemExit(f"{LOCK.name} does not name {name}; make it anew with: make lock")
+        raise SystemExit(f"{LOCK.name} does not list {name}; regenerate it with: make lock")
     return found.group()
 
 
 def find_uv() -> str | None:
-    """The uv of this machine, or the locked one beside this Python; None: there is none."""
+    """Return the uv on the PATH, or the locked one installed next to this Python; else None."""
     if found := shutil.which("uv"):
         return found
     with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def find_uv() -> str | None:
 
 
 def by_uv(uv: str) -> bool:
-    """Install with uv; whether that went well."""
+    """Install with uv; return whether it succeeded."""
     command = (uv, "pip", "install", "--quiet", "--python", sys.executable)
     for what in (LOCKED, BENTHAM):
         done = subprocess.run((*command, *what), capture_output=True, text=True, check=False)
@@ -60,7 +60,7 @@ def by_pip() -> None:
 
 
 def main() -> int:
-    """Install, by whichever can."""
+    """Install with uv, or with pip if that fails."""
     uv = find_uv()
     if uv is None or not by_uv(uv):
         try:

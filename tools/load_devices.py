@@ -1,9 +1,9 @@
-"""Devices that are none: they lease and report over HTTP at a steady pace, and time the answers.
+"""Simulated devices: they lease and report over HTTP at a steady pace and time the responses.
 
     python tools/load_devices.py '{"port": 8642, "token": "...", "devices": 64, "pace": 50, ...}'
 
-One process of one thread, apart from whoever watches, so that it measures the server and not its
-neighbours. Prints JSON.
+Runs in its own single-threaded process, so that it measures the server and not the browser or the
+measuring script. Prints JSON.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-LONGEST_WAIT = 5.0  # seconds that a device waits for something to run
+LONGEST_WAIT = 5.0  # seconds that a device waits for work
 
 
 class Load(NamedTuple):
-    """What to do; `pace` is of leases and reports together, a second."""
+    """The load to generate; `pace` is leases plus reports per second."""
 
     port: int
     token: str
@@ -28,7 +28,7 @@ class Load(NamedTuple):
 
 
 class Connection:
-    """One kept-alive connection."""
+    """One keep-alive connection."""
 
     def __init__(self, load: Load, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
         self._reader, self._writer = reader, writer
@@ -43,7 +43,7 @@ class Connection:
         return cls(load, *await asyncio.open_connection("127.0.0.1", load.port))
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The body of the answer, None if it has none; a refusal ends the whole."""
+        """Return the response body, None if empty; an error response ends the program."""
         data = json.dumps(body).encode()
         head = f"POST {path}{self._headers}Content-Length: {len(data)}\r\n\r\n"
         self._writer.write(head.encode() + data)
@@ -54,17 +54,17 @@ class Connection:
         answer = await self._reader.readexactly(int(fields.get("content-length", 0)))
         status = int(lines[0].split()[1])
         if status >= 300:
-            raise SystemExit(f"load_devices: {path} was answered {status}: {answer.decode()}")
+            raise SystemExit(f"load_devices: {path} returned {status}: {answer.decode()}")
         return json.loads(answer) if answer else None
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._writer.close()
         await self._writer.wait_closed()
 
 
 class Fleet:
-    """All devices, and how long the server took to answer them."""
+    """All devices, and the response times of the server."""
 
     def __init__(self, load: Load):
         self.load = load
@@ -74,7 +74,7 @@ class Fleet:
         self._begin = time.perf_counter()
 
     async def run(self) -> dict[str, Any]:
-        """Everybody at once; what was measured."""
+        """Run all devices concurrently; return the measurements."""
         self._begin = time.perf_counter()
         await asyncio.gather(*(self._device(number) for number in range(self.load.devices)))
         return {
@@ -89,12 +89,12 @@ class Fleet:
         }
 
     async def _device(self, number: int) -> None:
-        """One cycle after the other, each at its time: report the last trial, lease the next."""
+        """Run cycles on schedule: report the last trial, lease the next."""
         load, draw, name = self.load, random.Random(number), f"load-{number}"
         connection = await Connection.open(load)
         await connection.post("/v1/devices", {"name": name, "kind": "none"})
         period = 2.0 * load.devices / load.pace
-        due = period * number / load.devices  # they take turns
+        due = period * number / load.devices  # spread evenly over the period
         lease: Any = None
         while due < load.warm_up + load.seconds:
             await self._until(due)
@@ -107,14 +107,14 @@ class Fleet:
             elif self._counts(began):
                 self.leases.append(time.perf_counter() - began)
             due += period
-        if lease is not None:  # nothing is left running
+        if lease is not None:  # leave no trial running
             await self._report(connection, lease, draw, [])
         await connection.close()
 
     async def _report(
         self, connection: Connection, lease: Any, draw: random.Random, taken: list[float]
     ) -> None:
-        """A score that hangs on the model, mostly."""
+        """Report a score that depends mostly on the model."""
         quality = random.Random(lease["model"]).uniform(0.5, 0.9)
         body = {"fence": lease["fence"], "score": quality + draw.uniform(0.0, 0.1)}
         began = time.perf_counter()
@@ -134,7 +134,7 @@ class Fleet:
 
 
 def spread(seconds: list[float]) -> dict[str, float]:
-    """Median, 99th percentile and maximum, in milliseconds."""
+    """Return the median, 99th percentile and maximum in milliseconds."""
     ordered = sorted(seconds) or [0.0]
 
     def at(share: float) -> float:

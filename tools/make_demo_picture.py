@@ -1,6 +1,6 @@
-"""Makes docs/images/demo.svg, the demo's live view, from a real run of it.
+"""Make docs/images/demo.svg, a picture of the demo's live view, from a real run.
 
-`python tools/make_demo_picture.py`, which takes as long as half a demo does.
+Run `python tools/make_demo_picture.py`; it takes as long as half a demo.
 """
 
 import io
@@ -19,22 +19,23 @@ from bentham.demo.look import look
 from bentham.demo.screen import WIDTH, Screen
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "demo.svg"
-SHARE = 0.45  # of the models that are trained when it is taken
-FONT_FACE = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)  # a picture fetches nothing
+SHARE = 0.45  # share of models tried when the picture is taken
+# Removed, so that the picture loads nothing from the network.
+FONT_FACE = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 ADDRESS = re.compile(r"It is at (http://\S+),")
 
 
 def address_of(process: "subprocess.Popen[str]") -> str:
-    """Where the demo says that its service is."""
+    """Return the service address that the demo prints."""
     assert process.stdout is not None
     for line in process.stdout:
         if found := ADDRESS.search(line):
             return found[1]
-    raise SystemExit("the demo ended before its service began")
+    raise SystemExit("the demo exited before its service started")
 
 
 def main() -> None:
-    """Run the demo, look at it as it does itself, and keep what is seen halfway."""
+    """Run the demo, render its live view, and save the picture halfway."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "demo"
         command = [sys.executable, "-m", "bentham", "demo", "--folder", str(folder)]

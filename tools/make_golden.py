@@ -1,6 +1,6 @@
-"""Makes tests/golden: one recorded run per policy. Only when decisions are meant to change.
+"""Make tests/golden: one recorded run per policy. Run it only if decisions are meant to change.
 
-`python tools/make_golden.py`, then say in the changelog why they changed.
+Run `python tools/make_golden.py`, then explain in the changelog why the decisions changed.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 
 
 def golden_experiment() -> Experiment:
-    """Six real studies, five models, three devices, and something of everything going wrong."""
+    """Return 14 real studies with five models, on three devices, with all kinds of faults."""
     table = load_table("oboe:5").only(range(0, 420, 30))
     return Experiment(
         table,

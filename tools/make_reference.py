@@ -1,4 +1,4 @@
-"""Makes docs/reference.md and docs/events.md from the code: `python tools/make_reference.py`."""
+"""Generate docs/reference.md and docs/events.md: `python tools/make_reference.py`."""
 
 import dataclasses
 import importlib
@@ -33,12 +33,12 @@ MODULES = (
 
 
 def plain(text: str | None) -> str:
-    """Text without the markup of the terminal."""
+    """Return text without terminal markup."""
     return " ".join(re.sub(r"\\?\[/?(bold|dim)?\]|\\", "", text or "").split())
 
 
 def command_lines(command: Any, name: str) -> list[str]:
-    """A command, its arguments and options; a group's commands after it."""
+    """Return the lines of a command with its arguments and options, or of a group's commands."""
     if hasattr(command, "commands"):
         return [
             line
@@ -61,7 +61,7 @@ def command_lines(command: Any, name: str) -> list[str]:
 
 
 def signature(thing: Any) -> str:
-    """Parameters by name; their types are in the code."""
+    """Return the parameter names; the types are in the code."""
     if inspect.isclass(thing) and (
         getattr(thing, "_is_protocol", False) or issubclass(thing, Enum)
     ):
@@ -71,9 +71,9 @@ def signature(thing: Any) -> str:
 
 
 def member_lines(thing: type) -> list[str]:
-    """The public methods, properties and values of a class.
+    """Return the lines of the public methods, properties and values of a class.
 
-    Those of a base in the same package, too, as what Client is made of: nobody looks there.
+    Includes those of base classes in the same package: Client, for example, is made of several.
     """
     if issubclass(thing, Enum):
         return [f"  - `{member.value}`" for member in thing]
@@ -95,7 +95,7 @@ def member_lines(thing: type) -> list[str]:
 
 
 def name_lines(module: str, documented: set[int]) -> list[str]:
-    """The public names of a module; what another module has shown already is only named."""
+    """Return the public names of a module; names documented before refer to that."""
     lines = [f"### `{module}`", ""]
     loaded = importlib.import_module(module)
     for name in sorted(loaded.__all__):
@@ -114,20 +114,20 @@ def name_lines(module: str, documented: set[int]) -> list[str]:
             lines.append(f"- `{name}`: `{thing!r}`")
         elif isinstance(thing, dict):
             lines.append(f"- `{name}`: by name: {', '.join(f'`{key}`' for key in thing)}")
-        else:  # a type that has only a name
+        else:  # a type alias
             lines.append(f"- `{name}`: a type, see the code")
     return [*lines, ""]
 
 
 def catalogue_lines() -> list[str]:
-    """The algorithms that come with Bentham, and the metrics."""
+    """Return the built-in algorithms and the metrics."""
     lines = [
         "## Algorithms",
         "",
-        "Beside these, what the operator added; `bentham algorithms`.",
+        "The built-in algorithms. `bentham algorithms` also lists those added by the operator.",
         "",
     ]
-    lines += ["| | | what may vary (its default) |", "| --- | --- | --- |"]
+    lines += ["| name | algorithm | parameters (default) |", "| --- | --- | --- |"]
     for spec in [*ZOO, *BOOSTING]:
         varies = "; ".join(
             f"`{name}` {space} ({spec.defaults[name]})" for name, space in spec.parameters.items()
@@ -135,16 +135,16 @@ def catalogue_lines() -> list[str]:
         extra = ", with the extra `boosting`" if spec in BOOSTING else ""
         kinds = " and ".join(spec.tasks)
         lines.append(f"| `{spec.name}` | {spec.title}{extra}: {kinds} | {varies or 'nothing'} |")
-    lines += ["", "## Metrics", "", "Scores are always better when larger.", ""]
-    lines += ["| | | what it is | score |", "| --- | --- | --- | --- |"]
+    lines += ["", "## Metrics", "", "A higher score is always better.", ""]
+    lines += ["| name | task | metric | score |", "| --- | --- | --- | --- |"]
     for metric in METRICS.values():
         lines.append(f"| `{metric.name}` | {metric.task} | {metric.title} | {metric.score} |")
     return [*lines, ""]
 
 
 def reference() -> str:
-    """The whole document."""
-    lines = ["# Reference", "", "Made from the code by `tools/make_reference.py`.", ""]
+    """Return docs/reference.md."""
+    lines = ["# Reference", "", "Generated from the code by `tools/make_reference.py`.", ""]
     lines += [
         "## Commands",
         "",
@@ -161,20 +161,20 @@ def reference() -> str:
 
 
 def events() -> str:
-    """The page about events and states."""
+    """Return docs/events.md."""
     lines = [
         "# Events and states",
         "",
-        "Made from the code by `tools/make_reference.py`.",
+        "Generated from the code by `tools/make_reference.py`.",
         "",
-        "The service stores every change as an event in an append-only log. What it knows is "
-        "computed from the log alone.",
+        "The service stores every change as an event in an append-only log. Its state is computed "
+        "from the log alone.",
         "",
         "## Events",
         "",
         "*For tenants*: whether the tenant concerned sees the event in its own stream "
-        "(`GET /v1/events`). Operators see all of them. *Opens*: whether a device that waits for "
-        "work is told to ask again.",
+        "(`GET /v1/events`). Operators see all of them. *Opens*: whether the event can make work "
+        "available, so that waiting devices try again.",
         "",
         "| event | what happened | fields | for tenants | opens |",
         "| --- | --- | --- | --- | --- |",

@@ -1,9 +1,9 @@
-"""Takes the pictures of the dashboard that the docs show: each page, light and dark, two sizes.
+"""Take the dashboard screenshots for the docs: each page, in light and dark mode, in two sizes.
 
     make screenshots
 
-They are of a real server after a busy afternoon (see `scene`), with numbers that vary a little
-from time to time, since the clock does not stand still. About two minutes.
+They show a real server after three busy hours (see `scene`). Their numbers vary slightly between
+runs, because they depend on the current time. Takes about two minutes.
 """
 
 import io
@@ -24,7 +24,7 @@ SIZES: dict[str, ViewportSize] = {
     "desktop": {"width": 1280, "height": 860},
     "phone": {"width": 390, "height": 844},
 }
-LONGEST = 1700  # pixels of a page that are shown
+LONGEST = 1700  # maximum height in pixels
 COLOURS = 192
 TABLE = "rooms,area,district,heating,built,price\n" + "".join(
     f"{1 + row % 5},{38 + 7 * row % 97},{('north', 'south', 'west')[row % 3]},"
@@ -35,7 +35,7 @@ TABLE = "rooms,area,district,heating,built,price\n" + "".join(
 
 
 def main() -> None:
-    """Let the afternoon happen, look at every page, keep the pictures."""
+    """Play the scene, open every page, and save the screenshots."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     FOLDER.mkdir(parents=True, exist_ok=True)
     scene = Scene()
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def tours(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page], None]]]:
-    """What is looked at: a name, whose page, which, and when it is ready."""
+    """Return for each screenshot: name, token, route, and a function that waits until ready."""
     board, admin, tenant = scene.board, scene.board.admin, scene.tokens["fraud"]
     studies: list[Any] = board.get("/v1/studies", query="state=open&limit=1000")["items"]
     study = max(studies, key=lambda each: each["trials"]["complete"] * (each["untried"] > 4))["id"]
@@ -89,7 +89,7 @@ def take(
     scheme: str,
     target: Path,
 ) -> None:
-    """One picture, with few colours: that keeps the repository small."""
+    """Save one screenshot, with few colours to keep the repository small."""
     viewport = SIZES[size]
     context = browser.new_context(
         viewport=viewport, color_scheme="dark" if scheme == "dark" else "light"
@@ -104,26 +104,26 @@ def take(
     ready(page)
     height = min(LONGEST, int(page.evaluate("document.documentElement.scrollHeight")))
     page.set_viewport_size({"width": viewport["width"], "height": max(height, viewport["height"])})
-    page.wait_for_timeout(400)  # what follows the size is drawn in the next frames
+    page.wait_for_timeout(400)  # content that depends on the size is drawn in the next frames
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(target, optimize=True)
     context.close()
 
 
 def signing_in(page: Page) -> None:
-    """Nobody has signed in yet."""
+    """Wait for the sign-in page."""
     page.wait_for_selector("#token")
 
 
 def settled(page: Page) -> None:
-    """The page shows what it has to show."""
+    """Wait until the page has loaded."""
     page.wait_for_selector("main h1")
     page.locator("main .waiting").wait_for(state="detached")
-    page.wait_for_timeout(600)  # a heatmap's rows come page by page
+    page.wait_for_timeout(600)  # heatmap rows are loaded in pages
 
 
 def what_if(page: Page) -> None:
-    """A finished run: made once, found again by the later pictures."""
+    """Wait for a finished forecast; the first call starts it, later calls find it."""
     settled(page)
     if page.locator("main svg").count() == 0:
         page.get_by_role("button", name="Run").click()
@@ -133,7 +133,7 @@ def what_if(page: Page) -> None:
 
 
 def preview(page: Page, table: Path) -> None:
-    """A table just uploaded, with what was found in it."""
+    """Upload a table and wait for its columns."""
     settled(page)
     page.set_input_files("input[type=file]", table)
     page.wait_for_selector("main tbody tr td select")

@@ -1,9 +1,9 @@
-"""An afternoon of a busy pool, for pictures: a real server, whose clock is told the time.
+"""Three hours of a busy pool, for screenshots: a real server with a simulated clock.
 
-Six tenants, forty studies over real datasets, eight devices, three hours: decisions are the
-service's own, scores and the times that trials take are those of the bundled table `oboe`, times
-scaled to minutes. Studies come one after the other, some trials fail and some devices are lost.
-In the end the clock is let go, so that what is shown is now.
+Six tenants, forty studies over real datasets and eight devices. The decisions are the service's
+own; scores and durations are those of the bundled table `oboe`, with times scaled to minutes.
+Studies arrive one after the other, some trials fail and some devices are lost. At the end the clock
+switches to real time, so that the screenshots show the present.
 """
 
 import heapq
@@ -17,7 +17,7 @@ from bentham.service.engine.leases import Terms
 from bentham.tables import load_table
 
 HOURS, DEVICES, STUDIES = 3.0, 8, 40
-SECONDS = 60.0  # that a second of the table stands for
+SECONDS = 60.0  # simulated seconds per second of the table
 SHORTEST, LONGEST = 25.0, 1500.0
 TENANTS: dict[str, dict[str, Any]] = {
     "vision": {}, "speech": {}, "fraud": {"weight": 2.0}, "ads": {}, "robotics": {},
@@ -27,28 +27,28 @@ FAILURES, LOSSES = 0.03, 0.01
 
 
 class SceneClock:
-    """Stands still until it is told the time, and goes on by itself once it is let go."""
+    """A clock that shows the time it was set to, and real time after `set(None)`."""
 
     def __init__(self, now: float):
         self._now: float | None = now
         self._instant, self._since = now, time.monotonic()
 
     def time(self) -> float:
-        """The time of day."""
+        """Return seconds since 1970."""
         return time.time() if self._now is None else self._now
 
     def instant(self) -> float:
-        """What leases go by, and what decisions are timed with: it never stands still."""
+        """Return a monotonic time, used for leases and decision times; it never stands still."""
         return self._instant + time.monotonic() - self._since
 
     def set(self, now: float | None) -> None:
-        """It is now so late; None: from now on it is as late as it is."""
+        """Set the time of day; None switches to real time."""
         self._instant, self._since = max(self.instant(), now or time.time()), time.monotonic()
         self._now = now
 
 
 class Scene:
-    """The afternoon, from its beginning to now."""
+    """The three hours, from the start to now."""
 
     def __init__(self) -> None:
         self._end = time.time()
@@ -61,11 +61,11 @@ class Scene:
         self._rows = self._chance.permutation(whole)[:STUDIES]
         self._columns = list(range(0, len(table.models), 9))
         self._table = table
-        self._place: dict[str, int] = {}  # of studies, their rows
+        self._place: dict[str, int] = {}  # the table row of each study
         self.tokens: dict[str, str] = {}
 
     def play(self) -> None:
-        """Let it happen."""
+        """Run the three hours."""
         board, now = self.board, self._began
         for name, settings in TENANTS.items():
             self.tokens[name] = board.tenant(name, **settings)

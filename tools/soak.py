@@ -1,7 +1,7 @@
-"""`make soak`: the fires of tests/support/chaos as long as it takes; exit code 1 on a violation.
+"""`make soak`: run the fault injections of tests/support/chaos; exit code 1 on a violation.
 
-SOAK=sqlite,leaders make soak          only these
-KILLS=100 SEED=7 make soak             fewer kills of the server for each database, other chances
+SOAK=sqlite,leaders make soak          run only these
+KILLS=100 SEED=7 make soak             fewer server kills per database, another random seed
 """
 
 import json
@@ -26,13 +26,13 @@ from support.chaos.judge import Verdict
 from support.chaos.server import Zygote
 from support.postgres import PostgresServer
 
-ROUND = 100  # kills between judgements, each on a new database
+ROUND = 100  # kills between checks; each round uses a new database
 LEASE, FROZEN = 30.0, 60.0
 TAKEOVER_SECONDS = 10.0
 
 
 class Soak:
-    """Fires one after the other, and what came of all of them."""
+    """Runs fault injections one after the other, and collects their results."""
 
     def __init__(self, zygote: Zygote, kills: int, seed: int):
         self.zygote, self.kills, self.seed = zygote, kills, seed
@@ -43,23 +43,23 @@ class Soak:
 
     @property
     def postgres(self) -> PostgresServer:
-        """The server, started when it is first needed."""
+        """The PostgreSQL server, started on first use."""
         if self._postgres is None:
             self._postgres = PostgresServer()
             self._postgres.start()
         return self._postgres
 
     def close(self) -> None:
-        """Stop what was started."""
+        """Stop PostgreSQL if it was started."""
         if self._postgres is not None:
             self._postgres.stop()
 
     def sqlite(self) -> None:
-        """kill -9 of the server, on SQLite."""
+        """Kill the server with kill -9, on SQLite."""
         self._kill_servers(lambda: None)
 
     def postgresql(self) -> None:
-        """kill -9 of the server, on PostgreSQL."""
+        """Kill the server with kill -9, on PostgreSQL."""
         self._kill_servers(self.postgres.fresh)
 
     def _kill_servers(self, database: Callable[[], str | None]) -> None:
@@ -67,21 +67,21 @@ class Soak:
             self._burn(database(), partial(kill_servers, kills=min(ROUND, self.kills - begun)))
 
     def workers(self) -> None:
-        """Workers killed, and frozen for twice their lease."""
+        """Kill workers, and freeze them for twice their lease."""
         self._burn(None, lambda arena: torment_workers(arena, 2, FROZEN), lease=LEASE)
 
     def network(self) -> None:
-        """A network that makes mischief."""
+        """Delay, cut and repeat network traffic."""
         self._burn(None, lambda arena: make_mischief(arena, 3000))
         self._burn(self.postgres.fresh(), lambda arena: make_mischief(arena, 3000))
 
     def database(self) -> None:
-        """PostgreSQL itself killed."""
+        """Kill PostgreSQL itself."""
         self._burn(self.postgres.fresh(), lambda arena: kill_database(arena, self.postgres, 20))
         self.killed["databases"] += 20
 
     def leaders(self) -> None:
-        """The leader of two killed or frozen."""
+        """Kill or freeze the leader of two instances."""
 
         def burn(arena: Arena) -> None:
             longest = kill_leaders(arena, 10)
@@ -107,13 +107,13 @@ class Soak:
                 with arena:
                     fire(arena)
                     verdict = arena.judge()
-            except AssertionError as error:  # also what a worker was told and should not have been
+            except AssertionError as error:  # also a response that a worker should not have got
                 verdict = Verdict([f"seed {self.seed}: {error}"])
             self.killed["servers"] += arena.kills
         self.verdict.add(verdict)
         print(
             f"  {arena.kills} kills, {verdict.acknowledged} acknowledged, "
-            f"{verdict.unheard} committed unheard, {len(verdict.violations)} violations, "
+            f"{verdict.unheard} committed without response, {len(verdict.violations)} violations, "
             f"{time.monotonic() - began:.0f} s",
             *verdict.violations[:5],
             sep="\n  ! ",
@@ -132,14 +132,14 @@ FIRES: dict[str, Callable[[Soak], None]] = {
 
 
 def main() -> int:
-    """Burn, and print what came of it."""
+    """Run the fault injections, and print the result."""
     names = os.environ.get("SOAK") or ",".join(FIRES)
     unknown = set(names.split(",")) - set(FIRES)
     if unknown:
-        print(f"soak: SOAK is {names}; choose among {', '.join(FIRES)}", file=sys.stderr)
+        print(f"soak: SOAK is {names}; choose from {', '.join(FIRES)}", file=sys.stderr)
         return 2
     began = time.monotonic()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all that was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all processes are stopped
     with Zygote() as zygote:
         kills, seed = int(os.environ.get("KILLS", "1000")), int(os.environ.get("SEED", "1000"))
         soak = Soak(zygote, kills, seed)

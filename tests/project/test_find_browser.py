@@ -65,9 +65,9 @@ def test_one_is_installed_where_there_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("programs", "reason"),
     [
-        ({}, "no Chromium could be installed"),
+        ({}, "Chromium could not be installed"),
         ({"apt-get": BROKEN, "sudo": SUDO}, "update: install the snap"),
-        ({"apt-get": "exit 0", "sudo": SUDO}, "chromium: done, but still nothing that runs"),
+        ({"apt-get": "exit 0", "sudo": SUDO}, "chromium: succeeded, but still no browser runs"),
     ],
     ids=["no way", "fails", "in vain"],
 )
@@ -75,4 +75,4 @@ def test_why_there_is_none_is_said(tmp_path: Path, programs: dict[str, str], rea
     code, _, error = look(tmp_path, programs, "--install")
     assert code == "1"
     assert reason in error
-    assert "name a program by BENTHAM_CHROMIUM" in error
+    assert "set BENTHAM_CHROMIUM to the path of a program" in error

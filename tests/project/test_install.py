@@ -90,5 +90,5 @@ def test_the_lock_must_name_what_is_wanted() -> None:
     pinned = "uv==2 \\\n    --hash=sha256:bb \\\n    --hash=sha256:cc"
     lock = f"ruff==1 \\\n    --hash=sha256:aa\n{pinned}\nz==3"
     assert install.requirement("uv", lock) == pinned
-    with pytest.raises(SystemExit, match="does not name pip"):
+    with pytest.raises(SystemExit, match="does not list pip"):
         install.requirement("pip", lock)
