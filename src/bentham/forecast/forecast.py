@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from bentham.core.worlds.draws import Draw, draw
-from bentham.core.worlds.fork import fork
 from bentham.forecast.simulation import Horizon, Simulation
 from bentham.forecast.starting_point import StartingPoint
 from bentham.forecast.summary import Summary, rounded
@@ -73,7 +72,7 @@ def forecast(
     first = [number for number in dict.fromkeys((there, asked)) if number > 0]
     others = [number for number in DEVICES if number not in first]
     summary = Summary(regret, first)
-    base = fork(start.scheduler)
+    base = start.scheduler.frozen()
     turns = [(number, policy) for number in (*first, *others) for policy in POLICIES]
     wanted = question.draws if start.studies else 0
     total, done, worlds = len(turns) * wanted, 0, 0
@@ -82,7 +81,7 @@ def forecast(
             if clock() > until:
                 break
             horizon = Horizon(regret, decisions, BEYOND if number in first else None)
-            scheduler = fork(base, POLICIES[policy], question.seed)
+            scheduler = base.frozen(POLICIES[policy], question.seed)
             simulation = Simulation(start, scheduler, world, number)
             summary.note(number, policy, simulation.run(horizon))
             done += 1

@@ -63,7 +63,7 @@ class CostModel:
     Learning starts with the first cost that is missing or needs correction.
     """
 
-    settled = False  # whether expected costs never change
+    frozen = False  # whether expected costs never change
 
     def __init__(self, past: PastCosts | None = None, correct: bool = False):
         given = _as_past(past or {})
@@ -166,7 +166,7 @@ class CostModel:
             self._note(running.dataset, running.model, log - offset)
         for other in self._running.values():
             self._note_overdue(other, time)
-        return (self._learner is not None and self._learner.settle()) or changed
+        return (self._learner is not None and self._learner.refit()) or changed
 
     def _note_overdue(self, running: "_Running", time: float) -> None:
         elapsed = time - running.start
@@ -276,6 +276,24 @@ class CostModel:
         prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
         self._known.believe(prior)
         return self.posterior(CostQuery(dataset, prior, logs)).mean
+
+
+class FrozenCosts(CostModel):
+    """Expected costs stay as they are: durations teach nothing."""
+
+    frozen = True
+
+    def start(
+        self, trial: int, dataset: str, model: str, kind: str, time: float, said: float
+    ) -> None:
+        """Ignore the start of a trial."""
+
+    def drop(self, trial: int) -> None:
+        """Ignore a trial that ended without a score."""
+
+    def end(self, trial: int, time: float) -> bool:  # noqa: ARG002
+        """Ignore the duration of a trial: no prediction changes."""
+        return False
 
 
 @dataclass(slots=True)

@@ -185,9 +185,9 @@ class Learner:
     def observe(self, dataset: str, column: int, score: float) -> bool:
         """Add a score; returns whether the beliefs changed."""
         self.note(dataset, column, score)
-        return self.settle()
+        return self.refit()
 
-    def settle(self) -> bool:
+    def refit(self) -> bool:
         """Use a started fit and start the next one, if due; returns whether the beliefs changed."""
         news = self._take_over()
         learning = self._prior.switches.serving or self._parameters is None

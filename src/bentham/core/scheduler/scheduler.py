@@ -11,6 +11,7 @@ event. A service that must not lose events commits the event between the two cal
 A scheduler has no clock, I/O or threads: it is a plain object that one thread at a time may call.
 """
 
+import copy
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from bentham.core.gaussian.shortfall import Shortfall
 from bentham.core.learning.fit_task import Begin
 from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import Option, PolicyMaker, make_policy
+from bentham.core.policies.batch import TOGETHER, look_together
 from bentham.core.problem.decision import (
     RUNNERS_UP,
     WEIGHTS,
@@ -289,6 +291,30 @@ class Scheduler:
             self._policy.touch(block)
         if self._record is not None:
             self._record(event)
+
+    def frozen(self, policy: str | None = None, seed: int = 0) -> "Scheduler":
+        """Return an independent copy that learns no more across datasets, for what-if.
+
+        Simulated scores are sampled from the current belief, so fitting them again would teach
+        nothing; without fits a run of thousands of decisions is cheap. The original's decisions
+        stay the same to the bit.
+
+        Args:
+            policy: name of another policy; by default the same one.
+            seed: random seed of another policy.
+        """
+        ready = [block for block in self._state.blocks() if block.has_candidates()]
+        for start in range(0, len(ready), TOGETHER):  # cheaper in batches than one by one
+            look_together(ready[start : start + TOGETHER])
+        made = Scheduler.__new__(Scheduler)
+        made._state = self._state.frozen()
+        # A copied policy has no cached results, like one from a snapshot.
+        made._policy = copy.copy(self._policy) if policy is None else make_policy(policy, seed)
+        made._record = None
+        made.patience = self.patience
+        for block in made._state.blocks():
+            made._policy.touch(block)
+        return made
 
     def fit_by(self, begin: Begin) -> None:
         """Compute fits elsewhere, e.g. in another process, before they are needed.

@@ -11,7 +11,7 @@ so that no single event pays for all. Which block believes what is a matter of t
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from bentham.core.costs.learned import CostModel, PastCosts, checked_history
+from bentham.core.costs.learned import CostModel, FrozenCosts, PastCosts, checked_history
 from bentham.core.gaussian.prior import Prior
 from bentham.core.learning.fit_task import Begin
 from bentham.core.learning.prior import LearnedPrior, Learner
@@ -78,6 +78,31 @@ class State:
         self._blocks: dict[str, Block] = {}
         self._next_order = 0
 
+    def frozen(self) -> "State":
+        """Return a copy that learns no more across datasets, neither scores nor costs.
+
+        Each dataset keeps its current prior and expected costs. Observed scores still condition
+        their own dataset. Posteriors are shared until one side observes something, so a copy costs
+        some microseconds per dataset.
+        """
+        made = State(self.prior, self._warm_start, self._attempts, self.cost_exponent)
+        made._costs = FrozenCosts()
+        blocks = {key: block.copy() for key, block in self._blocks.items()}
+        studies = {study.order: study for block in blocks.values() for study in block.studies}
+        by_order = {block.order: block for block in blocks.values()}
+        made._blocks, made._rotation = blocks, deque(blocks.values())
+        made.by_order = {order: studies[order] for order in self.by_order}
+        made.studies = {name: studies[study.order] for name, study in self.studies.items()}
+        made.waiting, made.warm_queue = self.waiting.copy(), self.warm_queue.copy(studies)
+        made.devices, made._kinds = dict(self.devices), dict(self._kinds)
+        made.running = {
+            number: trial.copy(by_order[trial.block.order], studies)
+            for number, trial in self.running.items()
+        }
+        made.next_trial, made.cursor = self.next_trial, self.cursor
+        made._next_order, made._lost = self._next_order, dict(self._lost)
+        return made
+
     def apply(self, event: Event) -> list[Block]:
         """Take in one event; returns the blocks it touched."""
         if not abs(event.time) <= LARGEST:
@@ -123,7 +148,7 @@ class State:
         Only what is believed now is kept; it is computed if anybody looks.
         """
         doubts = self._costs.doubts
-        for listing in () if self._costs.settled else block.costs.listings:
+        for listing in () if self._costs.frozen else block.costs.listings:
             if doubts or listing.unsaid:
                 if listing.cost_columns is None:
                     models = [self.model_name(block, column) for column in listing.columns]

@@ -1,6 +1,7 @@
 """A trial that runs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from bentham.core.problem.decision import DeviceName
 from bentham.core.state.blocks import Block
@@ -18,3 +19,10 @@ class Trial:
     block: Block
     column: int
     planned: tuple[Pick, StudyState] | None
+
+    def copy(self, block: Block, studies: Mapping[int, StudyState]) -> "Trial":
+        """Return the same trial over copies of its block and of the studies, by order."""
+        planned = None
+        if self.planned is not None and self.planned[1].order in studies:
+            planned = self.planned[0], studies[self.planned[1].order]
+        return replace(self, block=block, planned=planned)

@@ -19,6 +19,13 @@ class Waiting:
         self._since: dict[str, dict[int, int]] = {}
         self.orders: list[int] = []  # ascending
 
+    def copy(self) -> "Waiting":
+        """Return an independent copy."""
+        made = Waiting()
+        made.orders = list(self.orders)
+        made._since = {tenant: dict(since) for tenant, since in self._since.items()}
+        return made
+
     def served(self, study: StudyState, decision: int) -> None:
         """The study was opened or served just now; `decision` is the next one's number."""
         if study.open_arms:

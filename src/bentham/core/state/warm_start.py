@@ -7,7 +7,7 @@ none       the policy chooses from the first trial on
 """
 
 import bisect
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,14 @@ class WarmQueue:
 
     def __init__(self) -> None:
         self._picks: list[tuple[Pick, StudyState]] = []  # ascending
+
+    def copy(self, studies: Mapping[int, StudyState]) -> "WarmQueue":
+        """Return a copy over copies of the studies, by order; picks of removed ones are dropped."""
+        made = WarmQueue()
+        made._picks = [
+            (pick, studies[study.order]) for pick, study in self._picks if study.order in studies
+        ]
+        return made
 
     def push(self, pick: Pick, study: StudyState) -> None:
         """Plan a pick, or plan it again after its trial was lost."""

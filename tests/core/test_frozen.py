@@ -1,4 +1,4 @@
-"""A fork goes on by itself: as the original would, and without the original noticing."""
+"""A frozen copy goes on by itself: as the original would, and without the original noticing."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,6 @@ import pytest
 
 from bentham.core import Decision, LearnedPrior, Scheduler, SharedPrior
 from bentham.core.state.blocks import Block
-from bentham.core.worlds.fork import fork
 
 MODELS = [f"m{model}" for model in range(6)]
 FIXED = SharedPrior(
@@ -58,40 +57,40 @@ MAKERS: dict[str, Callable[[], Scheduler]] = {
 
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("after", [0, 1, 7])
-def test_a_fork_decides_as_the_original_which_does_not_notice(kind: str, after: int) -> None:
+def test_a_copy_decides_as_the_original_which_does_not_notice(kind: str, after: int) -> None:
     original, control = MAKERS[kind](), MAKERS[kind]()
     running: list[Decision] = []
     alone: list[Decision] = []
     go_on(original, after, running)
     go_on(control, after, alone)
-    first = fork(original)
-    forked = go_on(first, 99, list(running))
-    second = fork(original)  # the first has used up everything by now
+    first = original.frozen()
+    copied = go_on(first, 99, list(running))
+    second = original.frozen()  # the first has used up everything by now
     begun = list(running)
     half = go_on(original, 5, running)
     rest = go_on(second, 99, begun)
     decisions = go_on(control, 99, alone)
     assert half + go_on(original, 99, running) == decisions
-    assert rest == forked
-    if kind == "learned":  # what is learned after the fork, the fork does not know
-        assert forked[0] == decisions[0]
+    assert rest == copied
+    if kind == "learned":  # the copy does not learn
+        assert copied[0] == decisions[0]
     else:
-        assert forked == decisions
+        assert copied == decisions
     assert (first.finished, second.finished) == (True, True)
 
 
 def test_another_policy_may_go_on() -> None:
     original = made(FIXED, policy="joint", warm_start="none")
-    turns = fork(original, "round-robin")
+    turns = original.frozen("round-robin")
     assert [decision.study for decision in go_on(turns, 4, [])[:4]] == ["s0", "s1", "s2", "s3"]
     assert original.devices == {0: None, 1: None, 2: None}
 
 
-def test_what_is_lost_in_a_fork_runs_there_again() -> None:
+def test_what_is_lost_in_a_copy_runs_there_again() -> None:
     original = made(FIXED, policy="mdmt", warm_start="fastest:1")
     decision = original.ask(0)
     assert decision is not None
-    copy = fork(original)
+    copy = original.frozen()
     copy.lose(decision.trial)
     again = copy.ask(0)
     assert again is not None
@@ -103,6 +102,6 @@ def test_what_is_lost_in_a_fork_runs_there_again() -> None:
 
 def test_nothing_is_forgotten() -> None:
     scheduler = made(LearnedPrior())
-    for block in fork(scheduler)._state.blocks():
+    for block in scheduler.frozen()._state.blocks():
         missing = [name for name in Block.__slots__ if not hasattr(block, name)]
         assert not missing
