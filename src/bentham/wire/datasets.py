@@ -63,7 +63,7 @@ class DatasetView(ResponseBody):
     name: str
     hash: str
     format: Format
-    delimiter: str  # of CSV; between the values of a line
+    delimiter: str  # between the values of a CSV line
     bytes: int
     rows: int
     width: int
