@@ -168,7 +168,7 @@ def test_another_tenant_sees_nothing_of_it(board: Board, page: Page, visits: Vis
     visits.expect("404 (Not Found)")
     sign_in(page, board.address, other)
     for route in (f"studies/{study}", f"decisions/{lease['trial']}"):
-        go(page, route, "An error")
+        go(page, route, "Error")
         expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     for route, title in (("studies", "Studies"), ("decisions", "Decisions")):
         go(page, route, title)

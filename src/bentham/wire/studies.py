@@ -102,10 +102,7 @@ class StudyCreate(RequestBody):
     def _choice(self) -> "StudyCreate":
         drawn = self.data is not None or self.algorithms
         if bool(self.models) == bool(drawn):
-            raise ValueError(
-                "the candidates are either listed or drawn; give models, or data or algorithms, "
-                "but not both"
-            )
+            raise ValueError("give either models, or data or algorithms to draw models from")
         if self.models and self.candidates is not None:
             raise ValueError(
                 "candidates is the number of models to draw; leave out candidates or models"
