@@ -194,7 +194,7 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
         (["study", "show", "beer"], "there is no study 'beer'"),
         (["study", "create", "x"], "nothing to train"),
         (["study", "create", "x", "--models", "svm=fast"], "the cost of 'svm' is 'fast'"),
-        (["study", "create", "x", "--models", "svm=-1"], "models.svm: is no cost"),
+        (["study", "create", "x", "--models", "svm=-1"], "models.svm: is not a valid cost"),
         (["study", "create", "x", "--models", "svm,,a"], "a model has no name"),
         (["study", "create", "x", "--models", "svm,svm"], "is listed twice"),
         (["study", "create", "x", "--models-file", "none.csv"], "none.csv"),

@@ -82,7 +82,7 @@ def test_a_path_is_uploaded_first(tmp_path: Path, file: str, kind: str) -> None:
             "data already contains the target; pass data or target, not both",
         ),
         ({"dataset": Path("wine.csv"), "target": "y", "task": "guessing"}, "task: "),
-        ({"dataset": WINE, "target": "y", "models": ["svm"]}, "one of the two"),
+        ({"dataset": WINE, "target": "y", "models": ["svm"]}, "give either models, or data or"),
         ({"target": "y"}, "dataset: "),
     ],
 )

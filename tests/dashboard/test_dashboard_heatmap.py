@@ -51,8 +51,8 @@ def test_a_tenant_walks_through_its_own_and_sees_news_without_reloading(
     assert spoken(page) == f"{SCRIPT}, tree, observed 0.6000"
     page.keyboard.press("End")
     assert spoken(page) == f"{SCRIPT}, svm, observed 0.5000"
-    page.get_by_text("The study at the mark, as a table").click()
-    rows = page.get_by_role("region", name="Models of the study").locator("tbody tr")
+    page.get_by_text("The selected study as a table").click()
+    rows = page.get_by_role("region", name="Models of the selected study").locator("tbody tr")
     expect(rows.filter(has_text=IMAGE)).to_contain_text("0.5000")
     link = page.get_by_role("link", name=SCRIPT)
     expect(link).to_have_attribute("href", f"#/studies/{study}")
@@ -88,10 +88,10 @@ def test_kinds_order_filter_and_zoom(board: Board, page: Page) -> None:
     for kind in ("Posterior mean", "Uncertainty", "EI rate"):
         page.get_by_role("button", name=kind).click()
         expect(summary).to_contain_text(re.compile(rf"{kind}: [\d.e-]+ to [\d.e-]+ for"))
-    page.get_by_label("Colours by study").check()
+    page.get_by_label("Colour scale per study").check()
     expect(page.locator(".heat-scale")).to_contain_text("each study's lowest")
     widths = []
-    for name in ("Smaller cells", "Smaller cells", "Larger cells", "Fit the width"):
+    for name in ("Smaller cells", "Smaller cells", "Larger cells", "Fit to width"):
         page.get_by_role("button", name=name).click()
         widths.append(int(re.sub(r"\D", "", page.locator("#spoken").inner_text())))
     assert widths[1] < widths[0] == widths[2] < widths[3]

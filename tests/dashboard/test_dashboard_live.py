@@ -7,7 +7,7 @@ from support.boards import Board
 from support.browsers import Visits
 from support.dashboards import go, panel, sign_in
 
-OLD = "What you see may be old"
+OLD = "The data may be out of date"
 # A timeline that is told of one trial more than it keeps, the newest first, as the server tells.
 MANY = """async () => {
   const { timeline } = await import("/assets/timeline.js");
@@ -49,9 +49,9 @@ def test_a_study_that_ran_nothing_lately_has_its_name(board: Board, page: Page) 
     lab, gpu = board.tenant("lab"), board.device()
     board.study(lab, "sleeper")
     sign_in(page, board.address, board.admin)
-    expect(panel(page, "Lately")).to_contain_text("No trial yet")
+    expect(panel(page, "Latest trials")).to_contain_text("No trials yet")
     board.lease(gpu)
-    expect(panel(page, "Lately").get_by_role("row").nth(1)).to_contain_text("sleeper")
+    expect(panel(page, "Latest trials").get_by_role("row").nth(1)).to_contain_text("sleeper")
 
 
 def test_what_cannot_be_renewed_is_said_and_tried_again(
@@ -161,7 +161,7 @@ def test_enter_does_what_its_field_is_for(
     go(page, "new", "New study")
     visits.expect("409 (Conflict)")
     page.get_by_label("Drop a CSV or Parquet file here").set_input_files(wide)
-    name = page.get_by_label("Name of the dataset")
+    name = page.get_by_label("Dataset name")
     name.fill("wider")
     name.press("Enter")
     find = page.get_by_label("Find a column")

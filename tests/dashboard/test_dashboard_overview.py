@@ -21,7 +21,7 @@ def test_it_fills_by_itself(board: Board, page: Page) -> None:
     expect(page.get_by_text("No device is registered")).to_have_count(0)
     expect(panel(page, "Tenants").get_by_role("row").nth(1)).to_contain_text("0 of 3")
     board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, most=2)
-    lately = panel(page, "Lately").get_by_role("row")
+    lately = panel(page, "Latest trials").get_by_role("row")
     expect(lately).to_have_count(3)
     expect(lately.nth(2)).to_contain_text(SCRIPT)
     expect(tile(page, "Trials ended")).to_have_text("2")
@@ -68,12 +68,12 @@ def test_a_tenant_sees_its_own(board: Board, visits: Visits) -> None:
     board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0)
     page = visits.open()
     sign_in(page, board.address, lab)
-    expect(panel(page, "Lately").get_by_role("row")).to_have_count(4)
+    expect(panel(page, "Latest trials").get_by_role("row")).to_have_count(4)
     text = page.inner_text("body")
     assert "own" in text
-    for hidden in ("theirs", "rival", "Round robin", "To decide", "Share", "What if"):
+    for hidden in ("theirs", "rival", "Round robin", "Decision time", "Share", "What if"):
         assert hidden not in text, hidden
-    expect(panel(page, "Your part")).to_contain_text("lab")
+    expect(panel(page, "Your tenant")).to_contain_text("lab")
 
 
 def test_every_page_can_be_read_by_everybody(board: Board, visits: Visits) -> None:

@@ -12,7 +12,10 @@ def test_signing_in_and_out(board: Board, page: Page, visits: Visits) -> None:
     expect(token).to_be_focused()
     visits.expect("401 (Unauthorized)")
     visits.expect("403 (Forbidden)")
-    for wrong, told in (("bth_nonsense", "unknown"), (board.token("device"), "devices have no")):
+    for wrong, told in (
+        ("bth_nonsense", "unknown"),
+        (board.token("device"), "a device token cannot sign in"),
+    ):
         token.fill(wrong)
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text(told)
@@ -33,7 +36,7 @@ def test_a_session_that_ended_elsewhere(board: Board, page: Page, visits: Visits
     sign_in(page, board.address, token)
     visits.expect("401 (Unauthorized)")
     board.request("DELETE", f"/v1/tokens/{token.split('_')[1]}").ok()
-    expect(page.get_by_text("Your session has ended. Sign in again to go on.")).to_be_visible()
+    expect(page.get_by_text("Your session has ended. Sign in again to continue.")).to_be_visible()
     expect(page.get_by_label("Token")).to_be_focused()
 
 
@@ -64,7 +67,7 @@ def test_what_is_not_there(board: Board, page: Page, visits: Visits) -> None:
                         ("nothing", "There is no such page")):  # fmt: skip
         page.evaluate("route => { location.hash = `#/${route}`; }", route)
         expect(page.get_by_role("alert")).to_contain_text(told)
-    page.get_by_role("link", name="To the overview").click()
+    page.get_by_role("link", name="Go to the overview").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
@@ -74,14 +77,14 @@ def test_by_keyboard_alone_and_in_the_dark(board: Board, page: Page) -> None:
     page.reload()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.keyboard.press("Tab")
-    skip = page.get_by_role("link", name="Skip to the content")
+    skip = page.get_by_role("link", name="Skip to content")
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     colours = "getComputedStyle(document.body.parentNode).backgroundColor"
-    button = page.get_by_role("button", name="Colours")
+    button = page.get_by_role("button", name="Colour theme")
     seen = []
     for _ in range(2):  # from what the system has to light, and to dark
         button.press("Enter")
@@ -96,7 +99,7 @@ def test_a_cookie_alone_does_not_sign_in(board: Board, page: Page) -> None:
     sign_in(page, board.address, board.admin)
     page.evaluate("localStorage.clear()")
     page.reload()
-    expect(page.get_by_text("Sign in once more")).to_be_visible()
+    expect(page.get_by_text("Sign in again: this browser has lost the CSRF token")).to_be_visible()
     page.get_by_label("Token").fill(board.admin)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Sign out").click()

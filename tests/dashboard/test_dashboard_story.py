@@ -32,7 +32,7 @@ def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
     page.get_by_label("Drop a CSV or Parquet file here").set_input_files(table)
     expect(page.locator("main").get_by_text("40 rows, 3 columns")).to_be_visible()
     page.get_by_label("Column to predict").select_option("kind")
-    page.get_by_label("Models to choose among").fill("4")
+    page.get_by_label("Number of candidate models").fill("4")
     page.get_by_role("button", name="Create the study").click()
     expect(page).to_have_title("flowers: kind · Bentham")
 
@@ -46,13 +46,13 @@ def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
     panel(page, "Trials").get_by_role("link", name=re.compile("^Why")).first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Why")
     expect(page.get_by_text("expected to add").first).to_be_visible()
-    expect(panel(page, "What came of it")).to_contain_text("complete")
+    expect(panel(page, "Outcome")).to_contain_text("complete")
     page.go_back()
     expect(page).to_have_title("flowers: kind · Bentham")
 
     # What was found is taken home.
     with page.expect_download() as download:
-        panel(page, "Export").get_by_role("button", name="Script").click()
+        panel(page, "Export").get_by_role("button", name="Training script").click()
     script = Path(download.value.path()).read_text()
     best = panel(page, "Best configuration").locator("pre").inner_text()
     compile(script, "best.py", "exec")
@@ -81,10 +81,10 @@ def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
         admin.create_study("left open", [f"m{each}" for each in range(6)], tenant="rival")
     sign_in(boss, site.address, operator)
     expect(panel(boss, "Tenants")).to_contain_text("lab")
-    expect(panel(boss, "Lately")).to_contain_text("flowers: kind")
+    expect(panel(boss, "Latest trials")).to_contain_text("flowers: kind")
     go(boss, "whatif", "What if")
     boss.get_by_label("Devices", exact=True).fill("8")
-    boss.get_by_text("More", exact=True).click()
+    boss.get_by_text("More options", exact=True).click()
     boss.get_by_label("Draws").fill("2")
     boss.get_by_role("button", name="Run the simulation").click()
     answer = panel(boss, "The answer")

@@ -35,17 +35,17 @@ def test_a_file_becomes_a_study(board: Board, page: Page, visits: Visits, odd: P
     for name in (SCRIPT, IMAGE):
         expect(page.get_by_role("rowheader", name=name)).to_be_visible()
     page.get_by_label("Column to predict").select_option("left")
-    expect(page.get_by_text("It looks like classification.")).to_be_visible()
-    expect(page.get_by_label("Name of the study")).to_have_value("odd names: left")
-    page.get_by_label("Judged by").select_option("roc-auc")
-    page.get_by_label("Models to choose among").fill("3")
-    page.get_by_text("More: when it ends").click()
+    expect(page.get_by_text("Inferred: classification.")).to_be_visible()
+    expect(page.get_by_label("Study name")).to_have_value("odd names: left")
+    page.get_by_label("Metric").select_option("roc-auc")
+    page.get_by_label("Number of candidate models").fill("3")
+    page.get_by_text("More options: stop rules").click()
     page.get_by_label("Trials").fill("2")
-    page.get_by_label("Device time, minutes").fill("1.5")
+    page.get_by_label("Device time (minutes)").fill("1.5")
     page.get_by_label("LightGBM").uncheck()
     assert axe(page) == []
 
-    wrong = page.get_by_label(f"Take {IMAGE} as")
+    wrong = page.get_by_label(f"Type of {IMAGE}")
     wrong.focus()
     wrong.select_option("number")
     expect(wrong).to_be_focused()
@@ -81,7 +81,7 @@ def test_a_file_that_is_refused_says_why_and_another_can_follow(
     visits.expect("409 (Conflict)")
     choose(page, flowers)
     expect(page.get_by_role("alert")).to_contain_text("pick another name")
-    page.get_by_label("Name of the dataset").fill("flowers of May")
+    page.get_by_label("Dataset name").fill("flowers of May")
     page.get_by_role("button", name="Upload again").click()
     expect(page.get_by_text("40 rows, 3 columns: 2 numbers")).to_be_visible()
     names = {each["name"] for each in board.get("/v1/datasets", lab)["items"]}
@@ -101,7 +101,7 @@ def test_an_operator_makes_a_study_of_a_tenant_over_data_that_is_there(
     sign_in(page, board.address, board.admin)
     go(page, "new", "New study")
     page.get_by_label("Tenant").select_option("other")
-    page.get_by_role("button", name="Use a dataset").click()
+    page.get_by_role("button", name="Use an existing dataset").click()
     dataset = page.get_by_label("Dataset")
     expect(dataset.locator("option")).to_have_text(
         ["Choose a dataset", "other.csv (30 rows, 151 columns)"]
@@ -109,7 +109,7 @@ def test_an_operator_makes_a_study_of_a_tenant_over_data_that_is_there(
     dataset.select_option("other.csv (30 rows, 151 columns)")
     expect(page.get_by_text("And 51 more.")).to_be_visible()
     page.get_by_label("Find a column").fill("column 149")
-    expect(page.get_by_label("Take column 149 as")).to_be_visible()
+    expect(page.get_by_label("Type of column 149")).to_be_visible()
     expect(page.get_by_label("Column to predict")).to_have_value("class")
     page.get_by_role("button", name="Create the study").click()
     expect(page).to_have_title("other: class · Bentham")

@@ -45,8 +45,8 @@ def test_a_study_is_followed_to_its_end_and_taken_home(
     expect(page.get_by_role("heading", level=1)).to_have_text(SCRIPT)
     expect(tile(page, "Models tried")).to_have_text("0 of 3")
     next_one = board.get(f"/v1/studies/{study}/next", lab)
-    expect(panel(page, "Next in line")).to_contain_text(next_one["model"])
-    expect(panel(page, "Next in line")).to_contain_text(next_one["reason"])
+    expect(panel(page, "Next model")).to_contain_text(next_one["model"])
+    expect(panel(page, "Next model")).to_contain_text(next_one["reason"])
 
     lease = board.lease(gpu)
     trials = panel(page, "Trials").get_by_role("row")
@@ -94,15 +94,15 @@ def test_a_decision_says_why(board: Board, page: Page) -> None:
     mark(page)
     words = page.locator(".because")
     expect(words).to_contain_text(f"Training {made['model']} for {made['study_name']} ")
-    gains = panel(page, "Who gains")
+    gains = panel(page, "Expected gain by study")
     gains.get_by_text("As a table").click()
     expect(gains.get_by_role("row")).to_have_count(1 + len(made["gains"]))
     runners = panel(page, "Runners-up")
     expect(runners.locator(".bar")).to_have_count(1 + len(made["runners_up"]))
-    expect(panel(page, "What came of it")).to_contain_text("running")
+    expect(panel(page, "Outcome")).to_contain_text("running")
     assert axe(page) == []
     board.report(gpu, lease, score=0.625).ok()
-    expect(panel(page, "What came of it")).to_contain_text("0.6250")
+    expect(panel(page, "Outcome")).to_contain_text("0.6250")
     expect(words).to_contain_text(f"Trained {made['model']} for ")
     assert unchanged(page)
     page.locator("main").get_by_role("link", name=made["study_name"]).first.click()
@@ -130,7 +130,7 @@ def test_studies_are_found_and_come_live(board: Board, page: Page) -> None:
     expect(rows).to_have_count(1)
     expect(rows.first).to_contain_text("second")
     page.get_by_role("button", name="Open").click()
-    expect(page.get_by_text("No study is like that.")).to_be_visible()
+    expect(page.get_by_text("No study matches.")).to_be_visible()
     page.get_by_role("button", name="Closed").click()
     expect(rows.first).to_contain_text("second")
     assert axe(page) == []
@@ -168,7 +168,7 @@ def test_another_tenant_sees_nothing_of_it(board: Board, page: Page, visits: Vis
     visits.expect("404 (Not Found)")
     sign_in(page, board.address, other)
     for route in (f"studies/{study}", f"decisions/{lease['trial']}"):
-        go(page, route, "An error")
+        go(page, route, "Error")
         expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     for route, title in (("studies", "Studies"), ("decisions", "Decisions")):
         go(page, route, title)

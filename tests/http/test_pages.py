@@ -69,7 +69,7 @@ def test_nothing_else_can_be_had(service: Service) -> None:
         "/assets/app.js%00.png", "/index.html", "/app.js", "/assets/" + "../" * 20 + "etc/passwd",
     ):  # fmt: skip
         answer = service.request("GET", path, token=None)
-        answer.refused(404, "there is nothing at this address")
+        answer.refused(404, "there is no such path")
         assert answer.headers["cache-control"] == "no-store"
 
 

@@ -191,7 +191,7 @@ class TestSockets:
             status, body, _ = server.request(
                 "POST", "/v1/tenants", b" " * (2**21 + 1), server.admin
             )
-            assert (status, body["title"]) == (413, "Too large")
+            assert (status, body["title"]) == (413, "Content too large")
 
 
 class TestSlowness:

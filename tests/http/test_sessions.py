@@ -55,7 +55,7 @@ class TestSigningIn:
             answer.refused(401, "unknown, expired or revoked")
             assert "set-cookie" not in answer.headers
         device = Browser(service).sign_in(service.token("device"))
-        device.refused(403, "devices have no page", "a tenant's token")
+        device.refused(403, "a device token cannot sign in", "a tenant's token")
         bodies: list[Any] = [
             {},
             {"token": 1},

@@ -62,7 +62,7 @@ def test_nobodys_uploads_keep_others_from_theirs(service: Service) -> None:
     service.dataset(art)
     for upload in slow:
         upload.hang_up()
-        service.finish(upload).refused(422, "broken off")
+        service.finish(upload).refused(422, "interrupted")
     service.dataset(lab)
 
 

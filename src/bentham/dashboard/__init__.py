@@ -1,7 +1,7 @@
-"""The dashboard: the web page that `bentham serve` has at `/`.
+"""The dashboard: the web page that `bentham serve` serves at `/`.
 
-Plain HTML, styles and ES modules, as they are in `assets/`: no build step, nothing of anybody
-else's, nothing fetched from elsewhere. The page asks the API under `/v1`, as every client does.
+Plain HTML, CSS and ES modules, served as they are in `assets/`: no build step, no third-party code,
+nothing loaded from other servers. The page uses the API under `/v1`, like every client.
 """
 
 from importlib.resources import files
@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 
 
 def assets() -> dict[str, bytes]:
-    """The content of every file of the page, by its path within the folder."""
+    """Return the content of every file of the page, by its path in `assets/`."""
     return dict(_within(files(__name__) / "assets", ""))
 
 

@@ -1,1 +1,1 @@
-"""The API: HTTP around the service. Every request is hostile until it is parsed."""
+"""The HTTP API of the service. Every request is untrusted until it is parsed."""

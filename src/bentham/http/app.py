@@ -1,4 +1,4 @@
-"""The app: routes, problems and the gate around the service."""
+"""The FastAPI app: routes, error handlers and middleware around the service."""
 
 import re
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ def create_app(
     bounds: Bounds | None = None,
     secure_cookies: bool = False,
 ) -> FastAPI:
-    """An app around a service, which lives as long as the app does."""
+    """Create the app of a service; the service starts and stops with it."""
     sessions = Sessions(service.engine.clock, secure_cookies)
 
     @asynccontextmanager
@@ -63,7 +63,7 @@ def create_app(
         routes_session, routes_whatif, stream,
     )  # fmt: skip
     for module in routes:
-        # As they are: to include a router makes all its routes again, at the first request.
+        # Added directly: include_router would create all routes again, at the first request.
         app.router.routes += module.router.routes
     pages.add_to(app)
     app.add_api_route("/healthz", healthz, include_in_schema=False)
@@ -81,18 +81,18 @@ def create_app(
 
 
 async def healthz() -> Response:
-    """The process lives."""
+    """Report that the process is alive."""
     return answered({"status": "alive"})
 
 
 async def readyz(request: Request) -> Response:
-    """Whether this instance serves, and how far it is while it reads its log."""
+    """Report whether this instance serves, and its progress while it reads its log."""
     service = context_of(request).service
     return answered(service.status(), 200 if service.ready else 503)
 
 
 async def show_metrics(request: Request) -> Response:
-    """What Prometheus reads, with an operator's token: numbers tell a tenant of others."""
+    """Return the Prometheus metrics. Requires an admin token: they cover all tenants."""
     context = context_of(request)
     page = context.metrics.page(await context.service.gauges(token_of(request)))
     return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -109,7 +109,7 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     return problem(
         422,
         "Invalid",
-        "the request cannot be used as it is; see errors, and the API at /v1/openapi.json",
+        "the request is invalid; see errors, and the API at /v1/openapi.json",
         request_id(request),
         tuple(errors),
     )
@@ -118,8 +118,8 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     texts = {
-        404: "there is nothing at this address; see /v1/openapi.json",
-        405: "this address does not take that method; see /v1/openapi.json",
+        404: "there is no such path; see /v1/openapi.json",
+        405: "this path does not support that method; see /v1/openapi.json",
     }
     detail = texts.get(error.status_code, str(error.detail))
     title = "Not found" if error.status_code == 404 else "Bad request"
@@ -130,7 +130,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> str:
-    """The methods of an address; a route knows its own only."""
+    """Return the methods of a path; a route knows only its own."""
     for template, operations in request.app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", template), request.url.path):
             return ", ".join(sorted(method.upper() for method in operations))
@@ -142,6 +142,6 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return problem(
         500,
         "Internal server error",
-        "this should not happen; the server's log has the details under this request's id",
+        "unexpected error; the server's log has the details under this request id",
         request_id(request),
     )

@@ -1,4 +1,4 @@
-"""What a handler works with: the service, and what it must know of a request."""
+"""What handlers use: the service, and the token, session, id and key of a request."""
 
 import re
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _KEY = re.compile(r"[\x20-\x7e]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What all handlers share; it lives in `app.state`."""
+    """Shared by all handlers; stored in `app.state`."""
 
     service: Service
     metrics: Metrics
@@ -34,13 +34,13 @@ class Context:
 
 
 def context_of(request: Request) -> Context:
-    """The context of the app that serves the request."""
+    """Return the context of the app that serves the request."""
     context: Context = request.app.state.context
     return context
 
 
 def token_of(request: Request) -> str:
-    """The token of a request: that of its `Authorization`, else that of its session."""
+    """Return the token of a request: from its `Authorization` header, else from its session."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
@@ -51,29 +51,29 @@ def token_of(request: Request) -> str:
 
 
 def session_of(request: Request) -> Session | None:
-    """The session of a request that came by cookie alone; the gate has found and checked it."""
+    """Return the session of a request without `Authorization`; the middleware has checked it."""
     session: Session | None = request.scope.get("state", {}).get("session")
     return session
 
 
 def request_id(request: Request) -> str:
-    """The id that the request goes by in logs."""
+    """Return the id of the request in the logs."""
     return str(request.scope.get("state", {}).get("request_id", ""))
 
 
 async def key_of(request: Request, token: str) -> str:
-    """The idempotency key as it is kept, empty if there is none."""
+    """Return the idempotency key as it is stored; empty if there is none."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return ""
     if not _KEY.fullmatch(key):
-        raise Invalid("an Idempotency-Key has 1 to 200 printable ASCII characters")
+        raise Invalid("the Idempotency-Key is invalid; send 1 to 200 printable ASCII characters")
     route = f"{request.method} {request.url.path}"
     return scoped_key(token, route, key, await request.body())
 
 
 async def stamp_of(request: Request) -> Stamp:
-    """What else the service must know of a request that changes something."""
+    """Return the id and idempotency key of a request that changes something."""
     key = await key_of(request, token_of(request)) if request.method == "POST" else ""
     return Stamp(request_id(request), key)
 
@@ -84,7 +84,7 @@ async def look(
     *args: Parameters.args,
     **options: Parameters.kwargs,
 ) -> Result:
-    """What a query shows to the caller."""
+    """Run a query with the permissions of the caller."""
     return await context_of(request).service.read(token_of(request), query, *args, **options)
 
 
@@ -94,7 +94,7 @@ async def change(
     *args: Parameters.args,
     **options: Parameters.kwargs,
 ) -> View:
-    """Have a command carried out; what is answered."""
+    """Run a command with the permissions of the caller; return the body of the response."""
     service, stamp = context_of(request).service, await stamp_of(request)
     view = await service.write(token_of(request), stamp, command, *args, **options)
     return view or {}

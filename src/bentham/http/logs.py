@@ -1,4 +1,4 @@
-"""The server's log on standard error: lines for people, or JSON for programs; never a token."""
+"""The server's log on standard error: text for people or JSON for programs; never a token."""
 
 import logging
 import os
@@ -21,7 +21,7 @@ Fields = MutableMapping[str, Any]
 
 
 def without_secrets(_: Any, __: str, event: Fields) -> Fields:
-    """Nothing here logs a secret; if anything ever does, it stops here."""
+    """Mask tokens and passwords, in case any code logs one by mistake."""
     for name, value in event.items():
         if isinstance(value, str):
             event[name] = _PASSWORD.sub(r"\1***@", _TOKEN.sub("bth_***", value))
@@ -29,9 +29,9 @@ def without_secrets(_: Any, __: str, event: Fields) -> Fields:
 
 
 def without_control_characters(_: Any, __: str, event: Fields) -> Fields:
-    """Escape what could move a terminal's cursor or forge a line: clients choose paths and names.
+    """Escape characters that could move a terminal's cursor or forge a line.
 
-    A traceback keeps its line breaks.
+    Clients choose paths and names. A traceback keeps its line breaks.
     """
     for name, value in event.items():
         if isinstance(value, str):
@@ -41,7 +41,7 @@ def without_control_characters(_: Any, __: str, event: Fields) -> Fields:
 
 
 def configure_logs(level: str = "info", log_format: str = "auto") -> None:
-    """Send everything to standard error in one format, the libraries' own logs, too.
+    """Send all logs, those of libraries included, to standard error in one format.
 
     `auto` is text on a terminal and JSON elsewhere.
     """
@@ -67,8 +67,8 @@ def configure_logs(level: str = "info", log_format: str = "auto") -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                # Before secrets are looked for, and as a plain traceback: a terminal's own would
-                # show the variables, and among them tokens and cookies.
+                # Before secrets are masked, and as a plain traceback: structlog's traceback for
+                # terminals would show local variables, such as tokens and cookies.
                 structlog.processors.format_exc_info,
                 without_secrets,
                 *(_text_renderers(sys.stderr) if as_text else _JSON_RENDERERS),
@@ -83,7 +83,7 @@ def configure_logs(level: str = "info", log_format: str = "auto") -> None:
 
 
 def use_colors(stream: TextIO) -> bool:
-    """Whether to write colours: only to a terminal, and not with NO_COLOR (no-color.org)."""
+    """Return whether to use colours: only on a terminal, and not with NO_COLOR (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR")
 
 

@@ -1,4 +1,4 @@
-"""What Prometheus is told. Each app has a registry of its own, so that none counts for another."""
+"""Prometheus metrics. Each app has its own registry, so that apps are counted separately."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _REQUEST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 
 
 class Metrics:
-    """Counts what the engine does (it is its observer), and what HTTP does."""
+    """Counts what the engine does (as its observer) and what HTTP does."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -38,12 +38,12 @@ class Metrics:
         )  # fmt: skip
         names = {
             "bentham_leases_lost": "Trials lost since the log began.",
-            "bentham_event_log_lag": "Events applied and not committed yet.",
+            "bentham_event_log_lag": "Events applied but not yet committed.",
             "bentham_event_log_head": "Events in the log.",
-            "bentham_regret_estimate": "Mean shortfall of open studies, as far as is believed.",
+            "bentham_regret_estimate": "Mean regret of open studies (estimate).",
             "bentham_devices": "Devices registered.",
-            "bentham_devices_busy": "Devices that run a trial.",
-            "bentham_device_utilisation": "Busy devices over all devices.",
+            "bentham_devices_busy": "Devices running a trial.",
+            "bentham_device_utilisation": "Busy devices divided by all devices.",
             "bentham_studies_open": "Studies being served.",
             "bentham_ready": "Whether this instance serves (1) or not (0).",
         }
@@ -52,21 +52,21 @@ class Metrics:
     # -- the engine's observer
 
     def decided(self, seconds: float) -> None:
-        """A decision was made."""
+        """Record a decision."""
         self._decisions.observe(seconds)
         self._latest.append(seconds)
 
     def committed(self, events: int, seconds: float) -> None:
-        """Events were committed."""
+        """Record a commit of events."""
         self._events.inc(events)
         self._commits.observe(seconds)
 
     def trial_ended(self, kind: str) -> None:
-        """A trial ended."""
+        """Count a trial that ended."""
         self._ended.labels(kind.removeprefix("trial-")).inc()
 
     def latency(self) -> View | None:
-        """How long the latest decisions took; None before the first since the start."""
+        """Return how long the latest decisions took; None before the first since startup."""
         if not self._latest:
             return None
         median, p99 = np.percentile(self._latest, (50.0, 99.0)).tolist()
@@ -75,11 +75,11 @@ class Metrics:
     # -- HTTP
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Record an answered request."""
         self._requests.labels(method, route, str(status)).observe(seconds)
 
     def page(self, gauges: Mapping[str, float]) -> bytes:
-        """What Prometheus reads."""
+        """Return all metrics in the text format of Prometheus."""
         for name, value in gauges.items():
             self._gauges[name].set(value)
         return generate_latest(self._registry)

@@ -1,6 +1,6 @@
-"""The gate that every request passes: an id, limits of size, time and rate, a line in the log.
+"""Middleware for every request: id, authentication, limits of size, time and rate, logging.
 
-Plain ASGI, since every request pays for it.
+Plain ASGI, since it adds to the time of every request.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from bentham.service import NO_TOKEN, UNKNOWN, Caller, Refusal, Service, Unauthe
 
 logger = structlog.get_logger("bentham.http")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-# What devices say all the time is only logged when it goes wrong.
+# Frequent requests are logged at debug level unless they fail.
 _BUSY = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
 REMEMBERED = 10_000
-# What an answer says unless it says otherwise itself. What is opened in a tab of its own, such as
-# the log of a trial or a script, must not act as a page.
+# Default headers; a response may override each. A response that is opened in its own tab, such as a
+# trial's log or a script, must not act as a page.
 _USUAL = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -36,7 +36,7 @@ _USUAL = (
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a request may be at most; a rate of 0 is no limit."""
+    """Limits of a request; a rate of 0 means no limit."""
 
     body_bytes: int = 64 * 2**10
     study_bytes: int = 2**20
@@ -60,7 +60,7 @@ class Gate:
         self._rates = Rates(bounds.requests_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or send it away."""
+        """Pass a request on to the app, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -93,7 +93,7 @@ class Gate:
             self._note(scope, status, time.perf_counter() - began, name)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes], name: str) -> Response | None:
-        """Why it is sent away before anything of its body is read."""
+        """Return the refusal of a request before its body is read; None to pass it on."""
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
         session: Session | None = None
         if scheme.lower() == b"bearer":
@@ -102,12 +102,12 @@ class Gate:
             session, known = self._signed_in(headers.get(b"cookie", b""))
             scope["state"]["session"] = session
         client = scope.get("client") or ("", 0)
-        # Only who has shown the secret is counted by the token: nobody can use up another's rate.
+        # Only a valid token is counted by its id, so that no client can use up another's rate.
         if not self._rates.admit(known.token if known else client[0]):
             return problem(
                 429,
                 "Too many requests",
-                f"more than {self._bounds.requests_per_second:g} requests a second; slow down",
+                f"more than {self._bounds.requests_per_second:g} requests per second; slow down",
                 name,
                 headers={"Retry-After": "1"},
             )
@@ -118,7 +118,7 @@ class Gate:
         if known is None and _is_guarded(scope) and (self._service.ready or not shown):
             trouble = self._sessions.trouble(headers.get(b"cookie", b""))
             text = UNKNOWN if named else trouble or NO_TOKEN
-            # Who never signed in may ask who they are: it is how a page begins.
+            # GET /v1/session needs no session: it is the first request of the page.
             if text != NO_TOKEN or scope["path"] != ADDRESS or scope["method"] not in SAFE:
                 return refused(Unauthenticated(text), name)
         if session or scope["path"] == ADDRESS:
@@ -134,7 +134,7 @@ class Gate:
     def _signed_in(self, cookies: bytes) -> tuple[Session | None, Caller | None]:
         session = self._sessions.find(cookies) if cookies else None
         known = None if session is None else self._service.caller(session.token)
-        if session and known is None and self._service.ready:  # never better than its token
+        if session and known is None and self._service.ready:  # its token expired or was revoked
             self._sessions.end(session)
             session = None
         return session, known
@@ -150,14 +150,14 @@ class Gate:
     def _too_large(self, scope: Scope, name: str) -> Response:
         return problem(
             413,
-            "Too large",
+            "Content too large",
             f"the body has more than {self._most(scope):,} bytes; send less",
             name,
             headers={"Connection": "close"},
         )
 
     def _bounded(self, scope: Scope, receive: Receive, name: str, send: Send) -> Receive:
-        """What is received, up to the limits of size and time."""
+        """Wrap `receive` with the limits of size and time."""
         left = self._most(scope)
         upload = scope["path"] == "/v1/datasets"
         seconds = self._bounds.dataset_seconds if upload else self._bounds.body_seconds
@@ -166,14 +166,14 @@ class Gate:
 
         async def receiving() -> Message:
             nonlocal left, whole
-            if whole:  # the wait for a client that hangs up may be as long as it likes
+            if whole:  # waiting for the client to disconnect has no time limit
                 return await receive()
             try:
                 async with asyncio.timeout(until - time.monotonic()):
                     message = await receive()
             except TimeoutError:
                 slow = problem(
-                    408, "Too slow", "the body did not arrive in time; send it again", name,
+                    408, "Request timeout", "the body did not arrive in time; send it again", name,
                     headers={"Connection": "close"},
                 )  # fmt: skip
                 await slow(scope, receive, send)
@@ -204,27 +204,28 @@ class Gate:
 
 def _is_guarded(scope: Scope) -> bool:
     path: str = scope["path"]
-    if path == ADDRESS and scope["method"] == "POST":  # a token is what it brings
+    if path == ADDRESS and scope["method"] == "POST":  # the token is in its body
         return False
     return path == "/metrics" or (path.startswith("/v1/") and path != "/v1/openapi.json")
 
 
 class _SentAway(BaseException):
-    """The client has its answer; what the app would say is of no interest.
+    """The client has its response already; the app's own response is discarded.
 
-    No Exception, since FastAPI would answer one from within a body a second time.
+    Not an Exception: FastAPI would turn one that is raised while it reads a body into a second
+    response.
     """
 
 
 class Rates:
-    """A token bucket for each caller, the latest callers remembered."""
+    """A token bucket for each of the latest callers."""
 
     def __init__(self, per_second: float):
         self._rate = per_second
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def admit(self, caller: str) -> bool:
-        """Whether one more request of the caller is all right now."""
+        """Return whether the caller may make one more request now."""
         if not self._rate:
             return True
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beyond what the handlers say themselves."""
+"""Additions to the OpenAPI document that FastAPI generates from the handlers."""
 
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -10,11 +10,11 @@ from bentham import __version__, wire
 from bentham.http.sessions import ADDRESS, COOKIE
 
 Item = TypeVar("Item")
-After = Annotated[str | None, Query(max_length=100, description="The `next` of the page before.")]
+After = Annotated[str | None, Query(max_length=100, description="The `next` of the previous page.")]
 
 
 class Page(BaseModel, Generic[Item]):
-    """Some of many; `next`, unless null, is what to pass as `after` for more."""
+    """One page of a list; unless `next` is null, pass it as `after` to get the next page."""
 
     items: list[Item]
     next: str | None = None
@@ -26,28 +26,28 @@ def _problem(description: str) -> dict[str, Any]:
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: _problem("The request cannot be read."),
-    401: _problem("No token, or one that is unknown, expired or revoked."),
+    400: _problem("The request is malformed."),
+    401: _problem("The token is missing, unknown, expired or revoked."),
     403: _problem("The token's role does not allow this."),
-    404: _problem("There is no such thing, or none of yours."),
+    404: _problem("It does not exist, or belongs to another tenant."),
     408: _problem("The body did not arrive in time."),
-    409: _problem("It does not fit the state of things; nothing was changed."),
+    409: _problem("It conflicts with the current state; nothing was changed."),
     413: _problem("The body is too large."),
-    422: _problem("A value cannot be used; nothing was changed."),
+    422: _problem("A value is invalid; nothing was changed."),
     429: _problem("Too many requests; wait for Retry-After seconds."),
-    503: _problem("Not now; try again after Retry-After seconds with the same Idempotency-Key."),
+    503: _problem("Not available; retry after Retry-After seconds with the same Idempotency-Key."),
 }
 
 DESCRIPTION = """Shares a pool of devices among many model-selection studies.
 
 Send `Authorization: Bearer TOKEN`. A browser signs in at /v1/session and sends its cookie instead,
-with the header `X-CSRF-Token` on everything but GET and HEAD. A POST may carry an
-`Idempotency-Key`: a repeat with the same key gets the same answer and changes nothing. Times are
+with the header `X-CSRF-Token` on every request except GET and HEAD. A POST may have an
+`Idempotency-Key`: a repeat with the same key gets the same response and changes nothing. Times are
 seconds since 1970 (UTC)."""
 
 
 def describe(app: FastAPI) -> None:
-    """Let the app tell of tokens, keys and problems, too."""
+    """Add tokens, idempotency keys and problems to the OpenAPI document of the app."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -78,7 +78,7 @@ _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Names this request; a repeat with the same key gets the same answer.",
+    "description": "Identifies this request; a repeat with the same key gets the same response.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"},
     "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
 }

@@ -1,7 +1,7 @@
-"""The dashboard's files, as they go to a browser. They are the same for everybody, and no secret.
+"""Serves the dashboard's files. They are the same for every user and public.
 
-All of them are read at the start, so that nothing but what was there by then can be had. A browser
-asks each time whether it has the latest, and mostly hears that it has.
+All files are read at startup, and only those are served. A browser revalidates a file each time it
+needs it, and usually gets 304.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from bentham.dashboard import assets
 
-# What is not of these is not served.
+# Other file types are not served.
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -32,7 +32,7 @@ POLICY = "; ".join(
         "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
-        # No text can become markup or script, whatever a name holds.
+        # No text can become markup or script, whatever a name contains.
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     ]
@@ -55,7 +55,7 @@ _TAG = re.compile(r'\*|"[^"]*"')
 
 
 class File:
-    """A file, its type and the tag by which a browser knows that it has it."""
+    """A file, its media type and its ETag."""
 
     def __init__(self, name: str, content: bytes):
         self.content = content
@@ -63,19 +63,19 @@ class File:
         self.tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
     def answer(self, request: Request) -> Response:
-        """The file, or that it is the one the browser has."""
+        """Return the file, or 304 if the browser has it already."""
         headers = {**HEADERS, "ETag": self.tag}
         known = _TAG.findall(request.headers.get("if-none-match", ""))
         if self.tag in known or "*" in known:
             return Response(status_code=304, headers=headers)
         response = Response(self.content, headers=headers, media_type=self.media_type)
-        if request.method == "HEAD":  # with the length that it would have
+        if request.method == "HEAD":  # keeps the Content-Length of the file
             response.body = b""
         return response
 
 
 def add_to(app: FastAPI) -> None:
-    """Let an app serve the dashboard."""
+    """Add the dashboard to an app."""
     files = {
         name: File(name, content)
         for name, content in assets().items()
@@ -83,11 +83,11 @@ def add_to(app: FastAPI) -> None:
     }
 
     async def page(request: Request) -> Response:
-        """The page."""
+        """Serve the page."""
         return files["index.html"].answer(request)
 
     async def asset(request: Request, name: str) -> Response:
-        """One of its files."""
+        """Serve one of its files."""
         if name not in files:
             raise HTTPException(404)
         return files[name].answer(request)

@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it, and without patience for whoever never gets to the point."""
+"""uvicorn's HTTP protocol with time and size limits for slow clients."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ UPLOADS = b"/v1/datasets"
 
 
 def protocol_within(bounds: Bounds) -> type["ImpatientProtocol"]:
-    """The protocol with these limits; uvicorn makes one for every connection."""
+    """Return the protocol class with these limits; uvicorn creates one instance per connection."""
     limits = {"header_seconds": bounds.header_seconds, "header_bytes": bounds.header_bytes,
               "body_seconds": bounds.body_seconds,
               "dataset_seconds": bounds.dataset_seconds}  # fmt: skip
@@ -21,8 +21,8 @@ def protocol_within(bounds: Bounds) -> type["ImpatientProtocol"]:
 class ImpatientProtocol(HttpToolsProtocol):
     """Closes connections whose headers or bodies take too long, or whose headers are too large.
 
-    A body is given twice its time: the gate says 408 first, to whoever is answered yet at all.
-    Between requests a connection may be silent for as long as uvicorn's keep-alive allows.
+    A body gets twice its time limit here, so that the middleware can answer 408 first. Between
+    requests a connection may be idle for as long as uvicorn's keep-alive allows.
     """
 
     header_seconds, header_bytes, body_seconds = 10.0, 64 * 2**10, 30.0
@@ -32,24 +32,24 @@ class ImpatientProtocol(HttpToolsProtocol):
     _in_header = True
 
     def connection_made(self, transport: Any) -> None:
-        """The first request has to begin at once."""
+        """Start the timer for the first request's headers."""
         super().connection_made(transport)
         self._expect_header()
 
     def data_received(self, data: bytes) -> None:
-        """Count what comes before the headers are whole."""
+        """Count the bytes received before the headers are complete."""
         if self._in_header:
             if self._timer is None:
                 self._expect_header()
             self._header_bytes += len(data)
-            # A body may come in the same piece as the headers that announce it: be generous once.
+            # The latest chunk is not counted: it may contain part of the body.
             if self._header_bytes - len(data) > self.header_bytes:
                 self.transport.close()
                 return
         super().data_received(data)
 
     def on_headers_complete(self) -> None:
-        """The request has begun."""
+        """Replace the timer for the headers by one for the body."""
         self._in_header = False
         self._stop_timer()
         upload = self.url.partition(b"?")[0] == UPLOADS
@@ -58,13 +58,13 @@ class ImpatientProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The next bytes are the next request's headers."""
+        """Expect the next request's headers."""
         self._in_header, self._header_bytes = True, 0
         self._stop_timer()
         super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing to wait for."""
+        """Stop the timer."""
         self._stop_timer()
         super().connection_lost(exc)
 

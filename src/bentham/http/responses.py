@@ -1,4 +1,4 @@
-"""Answers and problems as HTTP has them."""
+"""HTTP responses: JSON, files and problems."""
 
 import asyncio
 import json
@@ -14,17 +14,17 @@ PROBLEM = "application/problem+json"
 
 
 def encoded(body: Any) -> bytes:
-    """JSON; NaN or infinity in it would be a bug."""
+    """Encode as JSON. NaN and infinity raise, since they would be a bug."""
     return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
 
 
 def answered(body: Any, status: int = 200) -> Response:
-    """Plain data as a JSON answer."""
+    """Return plain data as a JSON response."""
     return Response(encoded(body), status, media_type="application/json")
 
 
 async def answered_in_pieces(body: Mapping[str, Any], name: str, size: int) -> Response:
-    """An answer whose list of this name is long: others have their turn between its pieces."""
+    """Return a response whose list `name` is long, encoded in batches: other tasks run between."""
     rest = {key: value for key, value in body.items() if key != name}
     pieces = []
     for start in range(0, len(body[name]), size):
@@ -35,7 +35,7 @@ async def answered_in_pieces(body: Mapping[str, Any], name: str, size: int) -> R
 
 
 def streamed(parts: Iterator[bytes], shape: str) -> Response:
-    """A file as it was uploaded."""
+    """Stream a file as it was uploaded."""
     kind = next(kind for kind, each in CONTENT_TYPES.items() if each == shape)
     return StreamingResponse(parts, media_type=kind)
 
@@ -48,7 +48,7 @@ def problem(
     errors: tuple[str, ...] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """RFC 9457: what is wrong, and what to do."""
+    """Return a problem (RFC 9457): what is wrong, and what to do."""
     body = {
         "type": "about:blank",
         "title": title,
@@ -61,12 +61,12 @@ def problem(
 
 
 def refused(refusal: Refusal, request: str) -> Response:
-    """A refusal as a problem."""
+    """Return a refusal as a problem."""
     headers = {}
     if refusal.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if refusal.retry_after is not None:
         headers["Retry-After"] = str(max(1, round(refusal.retry_after)))
-    # A name in the text may hold anything that can be typed into an address.
+    # A name in the text comes from the URL and may contain anything.
     detail = str(refusal).encode("utf-8", "replace").decode()
     return problem(refusal.status, refusal.title, detail, request, refusal.errors, headers)

@@ -1,4 +1,4 @@
-"""Runs the app: sockets, signals, a graceful end."""
+"""Runs the app: sockets, signals, graceful shutdown."""
 
 import gc
 import socket
@@ -16,20 +16,20 @@ from bentham.service import Service
 GRACE_SECONDS = 10
 KEEP_ALIVE_SECONDS = 75
 MOST_CONNECTIONS = 2000
-# Collections are rarer than Python's: a pool holds many objects that live for long.
+# Garbage collection is rarer than the default: a pool holds many long-lived objects.
 GARBAGE = (20_000, 20, 50)
 logger = structlog.get_logger("bentham.http")
 
 
 class Server(uvicorn.Server):
-    """Uvicorn that lets waiting devices and listeners go as soon as it is told to stop."""
+    """Uvicorn that ends the requests of waiting devices and listeners when it begins to stop."""
 
     def __init__(self, config: uvicorn.Config, service: Service):
         super().__init__(config)
         self._service = service
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say where."""
+        """Start listening, and log the address."""
         await super().startup(sockets)
         for server in self.servers:
             for each in server.sockets:
@@ -38,25 +38,25 @@ class Server(uvicorn.Server):
 
     async def _serve(self, sockets: list[socket.socket] | None = None) -> None:
         await super()._serve(sockets)
-        # Else uvicorn would end the process by the signal, as if it had not been heeded.
+        # Otherwise uvicorn would raise the signal again after shutdown, as if it were not handled.
         self._captured_signals.clear()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal to stop; the second one stops at once."""
+        """Stop gracefully at the first signal, and at once at the second."""
         if not self.should_exit:
             self._service.begin_stop()
         super().handle_exit(sig, frame)
 
 
 def addresses(host: str, port: int) -> tuple[str, str]:
-    """Where a socket listens, and where a browser on this machine finds the dashboard."""
+    """Return the URL of a socket, and the URL of the dashboard on this machine."""
     here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     written, reached = (f"[{each}]" if ":" in each else each for each in (host, here))
     return f"http://{written}:{port}", f"http://{reached}:{port}/"
 
 
 def server_of(service: Service, app: FastAPI, bounds: Bounds) -> Server:
-    """A server that is yet to run."""
+    """Create a server; it does not run yet."""
     config = uvicorn.Config(
         app,
         http=protocol_within(bounds),
@@ -64,7 +64,7 @@ def server_of(service: Service, app: FastAPI, bounds: Bounds) -> Server:
         ws="none",
         log_config=None,
         access_log=False,
-        proxy_headers=False,  # who claims to ask for somebody else is not believed
+        proxy_headers=False,  # X-Forwarded-* headers are not trusted
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
@@ -76,9 +76,9 @@ def server_of(service: Service, app: FastAPI, bounds: Bounds) -> Server:
 
 
 def serve(service: Service, app: FastAPI, listener: socket.socket, bounds: Bounds) -> int:
-    """Serve until a signal; returns the exit code."""
+    """Serve until a signal; return the exit code."""
     server = server_of(service, app, bounds)
-    # What is loaded by now stays: nobody should wait while it is searched for garbage.
+    # Objects loaded by now stay; excluding them shortens the pauses of garbage collection.
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)

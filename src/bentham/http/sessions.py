@@ -1,9 +1,10 @@
-"""Sessions: how a browser is known after it has shown a token once.
+"""Browser sessions: a user signs in once with a token, then a cookie identifies the session.
 
-The cookie holds a random id, of which the server keeps the hash, in memory only. Cookies reach
-every port of a host and other programs listen there, so the token itself is never in one. For the
-same reason a cookie alone changes nothing: every change names the session's CSRF token, too, which
-is told once, at the sign-in, and which the page keeps where only pages of its own address can read.
+The cookie holds a random id. The server stores only its hash, in memory. Browsers send cookies to
+every port of a host, where other programs may listen, so the cookie never contains the token. For
+the same reason a cookie alone cannot change anything: every change also needs the session's CSRF
+token. The server returns it once, at sign-in, and the page stores it where only pages of the same
+origin can read it.
 """
 
 import hashlib
@@ -24,16 +25,17 @@ COOKIE = "bentham_session"
 SAFE = frozenset({"GET", "HEAD"})
 ENDED = "the session has ended or is unknown; sign in again"
 SEVERAL = (
-    "the cookies of several sessions came at once, as when another program on this host sets them; "
+    "the request has cookies of several sessions, as when another program on this host sets them; "
     "remove the host's cookies and sign in again"
 )
 FORGED = (
-    "a change by cookie needs the session's own X-CSRF-Token header; POST /v1/session told it: "
-    "sign in again if it is lost, or send Authorization: Bearer bth_... instead of a cookie"
+    "a change by cookie needs the header X-CSRF-Token with the csrf that POST /v1/session "
+    "returned; sign in again if it is lost, or send Authorization: Bearer bth_... instead of a "
+    "cookie"
 )
 FOREIGN = (
-    "the Origin header is not of this server's Host; act from its own pages. Behind a proxy, let "
-    "it hand on the Host that the browser sent"
+    "the Origin header does not match the Host header; send changes from this server's own pages. "
+    "Behind a proxy, configure it to forward the Host header that the browser sent"
 )
 _ORIGIN = re.compile(r"(https?)://([^/?#@\s]+)")
 _PORTS = {"http": ":80", "https": ":443"}
@@ -41,21 +43,21 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """Somebody who is signed in, by a token; the token is asked again with every request."""
+    """A signed-in user. The session's token is checked again with every request."""
 
     digest: bytes
     owner: str  # the token's id
     token: str = field(repr=False)
     csrf: str = field(repr=False)
-    idle: float  # how long it may be unused
+    idle: float  # seconds without use after which it ends
     used: float  # when it was last used
     ended: bool = False
-    name: str = ""  # by which it can be told from others; opens nothing
+    name: str = ""  # identifies the session; grants no access
     streams: set[Subscription] = field(default_factory=set)
 
 
 class Sessions:
-    """All that are signed in. What was longest unused goes first when there are too many."""
+    """All active sessions. If there are too many, the least recently used one ends."""
 
     def __init__(
         self,
@@ -68,21 +70,21 @@ class Sessions:
         self._clock, self._idle = clock, idle
         self._most, self._most_of_token = most, most_of_token
         self._secure = secure
-        # With this prefix a browser takes it from nobody but a server behind TLS, for this host.
+        # With this prefix a browser accepts the cookie only over TLS and only for this host.
         self.cookie = f"__Host-{COOKIE}" if secure else COOKIE
         name = self.cookie.encode()
         self._form = re.compile(rb"(?:^|;)\s*%s=([0-9a-f]{64})\s*(?=;|$)" % name)
-        self._all: OrderedDict[bytes, Session] = OrderedDict()  # the longest unused first
-        self._of: dict[str, dict[Session, None]] = {}  # by token, in the order they began
+        self._all: OrderedDict[bytes, Session] = OrderedDict()  # least recently used first
+        self._of: dict[str, dict[Session, None]] = {}  # by token, oldest first
 
     def __len__(self) -> int:
         return len(self._all)
 
     def begin(self, owner: str, token: str, keep: bool = False) -> tuple[Session, str]:
-        """A new session of a token, and the value of its `Set-Cookie`.
+        """Start a session for a token; return it and the value of its `Set-Cookie`.
 
-        The id is always a new one, whatever cookie came with the request. With `keep` it outlives
-        the browser, for 30 days.
+        The id is always new, whatever cookie the request had. With `keep` the cookie outlives the
+        browser, for 30 days.
         """
         now = self._clock.instant()
         while self._all and not _fresh(oldest := next(iter(self._all.values())), now):
@@ -101,22 +103,22 @@ class Sessions:
         return session, self._crumbs(name, KEPT_SECONDS if keep else None)
 
     def trouble(self, cookies: bytes) -> str:
-        """What is wrong with a `Cookie` header that names nobody; empty if it names no session."""
+        """Explain why `find` returns None for these cookies; empty if none is a session's."""
         named = len(set(self._form.findall(cookies)))
         return SEVERAL if named > 1 else ENDED if named else ""
 
     def find(self, cookies: bytes) -> Session | None:
-        """The session that a `Cookie` header names; that is a use of it. Takes microseconds.
+        """Return the session that a `Cookie` header names and mark it as used. Takes microseconds.
 
-        Another port of the host can set a cookie that comes before ours. If it names nobody it
-        keeps nobody out; and of two who are signed in, nobody can tell which the browser's user is.
+        Another port of the host can set a cookie that comes before ours. One with an unknown id is
+        ignored. With the ids of two live sessions the user is ambiguous, so the result is None.
         """
         named = (self._all.get(_digest(each)) for each in set(self._form.findall(cookies)))
         live = [session for session in named if session is not None and self.use(session)]
         return live[0] if len(live) == 1 else None
 
     def use(self, session: Session) -> bool:
-        """Note a use of a session; False if it has ended."""
+        """Mark a session as used; return False if it has ended."""
         now = self._clock.instant()
         if session.ended or not _fresh(session, now):
             self.end(session)
@@ -126,7 +128,7 @@ class Sessions:
         return True
 
     def end(self, session: Session) -> str:
-        """End a session, and the streams that it opened. Returns a `Set-Cookie` that says so."""
+        """End a session and its streams; return the `Set-Cookie` value that deletes the cookie."""
         if not session.ended:
             session.ended = True
             del self._all[session.digest]
@@ -147,10 +149,10 @@ class Sessions:
 def check_change(
     method: str, path: str, headers: Mapping[bytes, bytes], session: Session | None
 ) -> None:
-    """Refuse what another site might have had a browser send.
+    """Refuse a change that another site may have made the browser send.
 
-    To sign in takes no CSRF token, since who signs in has none yet; but JSON, which no form of
-    another site can send.
+    Signing in needs no CSRF token, since there is none yet. It needs JSON, which a form on another
+    site cannot send.
     """
     signing_in = path == ADDRESS and method == "POST"
     if method in SAFE or (session is None and not signing_in):
@@ -160,7 +162,7 @@ def check_change(
     if signing_in:
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json":
-            raise Invalid("the token comes as JSON; send it with Content-Type: application/json")
+            raise Invalid("the token must be JSON; send it with Content-Type: application/json")
         return
     given = headers.get(b"x-csrf-token", b"")
     if session is not None and not hmac.compare_digest(given, session.csrf.encode()):
@@ -172,7 +174,7 @@ def _foreign(headers: Mapping[bytes, bytes]) -> bool:
     if origin is None:
         return False
     found = _ORIGIN.fullmatch(origin.decode("latin-1").lower())
-    if found is None:  # "null" is nobody's
+    if found is None:  # such as "null"
         return True
     host = headers.get(b"host", b"").decode("latin-1").lower()
     port = _PORTS[found.group(1)]

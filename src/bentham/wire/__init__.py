@@ -1,4 +1,4 @@
-"""What goes over the wire: bodies of requests and answers, shared by the server and the client."""
+"""The bodies of requests and responses, shared by the server and the client."""
 
 from bentham.wire.base import Name, Problem, Slug
 from bentham.wire.datasets import Column, DatasetView

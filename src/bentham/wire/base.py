@@ -1,4 +1,4 @@
-"""Names, numbers and problems, as they go over the wire.
+"""Names, numbers and problems in request and response bodies.
 
 Times are seconds since 1970 (UTC) by the server's clock; durations and device time are seconds.
 """
@@ -8,28 +8,28 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-# Beyond these the core refuses; the wire says so first.
+# The core refuses values beyond these; requests are checked first.
 LARGEST, SMALLEST_COST = 1e50, 1e-50
 LONGEST_NAME, LONGEST_TEXT = 200, 2000
 
 
 class RequestBody(BaseModel):
-    """The body of a request: what it does not know, it refuses, and `true` is no number."""
+    """The body of a request. Unknown fields are refused, and values are not converted."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True, strict=True)
 
 
 class ResponseBody(BaseModel):
-    """The body of an answer; a newer server may say more than an older client knows."""
+    """The body of a response. Unknown fields are ignored, since a newer server may send more."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 def complaints(errors: Sequence[Any], most: int = 20) -> list[str]:
-    """What is wrong with a body, for people: never the value itself, which need not be JSON."""
+    """Describe what is wrong with a body; without the values, which may not be valid JSON."""
     found = []
     for each in errors[:most]:
-        # Parts with brackets name types of ours, which say nothing to anybody.
+        # Parts with brackets are names of internal types, which mean nothing to a user.
         place = ".".join(str(part)[:100] for part in each["loc"] if "[" not in str(part))
         text = str(each["msg"]).removeprefix("Value error, ")
         found.append(f"{place}: {text}".encode("utf-8", "replace").decode())
@@ -37,20 +37,20 @@ def complaints(errors: Sequence[Any], most: int = 20) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    if not text.isprintable():  # also refuses NUL and lone surrogates, which no store could hold
-        raise ValueError("holds a character that cannot be printed; leave it out")
+    if not text.isprintable():  # includes NUL and lone surrogates, which cannot be stored
+        raise ValueError("contains a character that is not printable; remove it")
     return text
 
 
 def _visible(text: str) -> str:
     if not text.strip():
-        raise ValueError("is empty; write a name")
+        raise ValueError("is empty; give a name")
     return text
 
 
 def _cost(cost: float) -> float:
     if not SMALLEST_COST <= cost <= LARGEST:
-        raise ValueError("is no cost; write a number above zero, or leave it out")
+        raise ValueError("is not a valid cost; give a number above zero, or leave it out")
     return cost
 
 
@@ -58,7 +58,7 @@ def _storable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-# What a program wrote, over several lines perhaps; what no store could hold is left out.
+# Text of a program, possibly several lines, without characters that cannot be stored.
 Prose = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_storable)]
 Name = Annotated[
     str,
@@ -67,7 +67,7 @@ Name = Annotated[
     AfterValidator(_visible),
 ]
 Text = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_printable)]
-# Names that stand in addresses.
+# Names that are part of URLs.
 Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 Cost = Annotated[float, AfterValidator(_cost), Field(json_schema_extra={"exclusiveMinimum": 0})]
@@ -76,7 +76,7 @@ Count = Annotated[int, Field(ge=1, le=10**12)]
 
 
 class Problem(ResponseBody):
-    """What went wrong (RFC 9457, application/problem+json): the cause, and what to do."""
+    """An error (RFC 9457, application/problem+json): what is wrong, and what to do."""
 
     type: str = "about:blank"
     title: str

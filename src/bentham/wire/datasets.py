@@ -1,4 +1,4 @@
-"""Datasets: what tenants upload, and what was found in them."""
+"""Datasets: the tables that tenants upload, and what was found in them."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from bentham.wire.base import LONGEST_TEXT, ResponseBody
 
 LONGEST_COLUMN = 200
 MOST_COLUMNS = 2000
-# A number, one of a few values, or nothing to learn from.
+# A number, one of a few values, or not used for training.
 ColumnType = Literal["number", "category", "ignored"]
 Format = Literal["csv", "parquet"]
 CONTENT_TYPES: dict[str, Format] = {
@@ -19,7 +19,7 @@ CONTENT_TYPES: dict[str, Format] = {
 
 def _storable(text: str) -> str:
     if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise ValueError("holds a character that cannot be stored; rename the column")
+        raise ValueError("contains a character that cannot be stored; rename the column")
     return text
 
 
@@ -33,11 +33,12 @@ Note = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_storable)]
 
 
 class Column(ResponseBody):
-    """One column: its type as inferred, and what a choice of target or type hangs on.
+    """A column: its inferred type, and what the choice of target or type depends on.
 
-    `distinct` counts the values that are not missing, `rarest` the rows of the rarest of them,
-    `singles` the values that stand in one row only; `whole` says that all its numbers are whole.
-    `note` tells what was noticed, and done about it.
+    `missing` is the number of missing values, `distinct` the number of distinct other values,
+    `rarest` the number of rows with the rarest of them, and `singles` the number of values that
+    occur in only one row. `whole` means that all its numbers are integers. `note` describes
+    irregularities and how they are handled.
     """
 
     name: ColumnName
@@ -47,14 +48,14 @@ class Column(ResponseBody):
     rarest: Tally
     singles: Tally = 0
     whole: bool = False
-    numeric: bool = False  # whether it can be read as numbers, whatever its type
+    numeric: bool = False  # whether it can be parsed as numbers, whatever its type
     note: Note = ""
 
 
 class DatasetView(ResponseBody):
-    """A table of data. `tenant` is empty for one that the operator installed for everybody.
+    """A table of data. `tenant` is empty if the operator installed it for all tenants.
 
-    `width` is how many columns there are; lists of datasets leave the columns themselves out.
+    `width` is the number of columns; `columns` is empty in lists of datasets.
     """
 
     id: str
@@ -62,7 +63,7 @@ class DatasetView(ResponseBody):
     name: str
     hash: str
     format: Format
-    delimiter: str  # between the values of a line of CSV
+    delimiter: str  # between the values of a CSV line
     bytes: int
     rows: int
     width: int

@@ -1,4 +1,4 @@
-"""Decisions, with all that justifies them."""
+"""Decisions and their justification."""
 
 from typing import Literal
 
@@ -6,9 +6,9 @@ from bentham.wire.base import ResponseBody
 
 
 class GainView(ResponseBody):
-    """What a study expects of the arm: its EI times its weight (its own times its tenant's).
+    """The expected gain of one study: its EI times its weight (the study's times its tenant's).
 
-    `name` is the study's.
+    `name` is the study's name.
     """
 
     tenant: str
@@ -19,7 +19,7 @@ class GainView(ResponseBody):
 
 
 class RunnerUpView(ResponseBody):
-    """An arm that came after; `name` is its study's, `value` is what the policy ranked by."""
+    """An arm that ranked lower; `name` is its study's, `value` is what the policy ranked by."""
 
     tenant: str
     study: str
@@ -32,7 +32,7 @@ class RunnerUpView(ResponseBody):
 class ChangeView(ResponseBody):
     """A rule that changed the outcome, and what would have been run without it.
 
-    A tenant is not told of those whose `instead` is somebody else's.
+    A tenant does not see changes whose `instead` belongs to another tenant.
     """
 
     rule: Literal["weights", "running-trials", "device-time", "starvation-guard"]
@@ -41,7 +41,7 @@ class ChangeView(ResponseBody):
 
 
 class DecisionView(ResponseBody):
-    """The arm picked for a free device, and why. It has the id of its trial."""
+    """The arm chosen for a free device, and why. Its id is the id of its trial."""
 
     id: str
     time: float

@@ -13,7 +13,7 @@ TrialState = Literal["running", "complete", "failed", "lost"]
 
 
 class DeviceCreate(RequestBody):
-    """A device joins, or joins again: then the trial that it ran, if any, is lost."""
+    """Registers a device. If it is registered already, the trial that it runs is lost."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "gpu-0", "kind": "a100"}]})
 
@@ -22,7 +22,7 @@ class DeviceCreate(RequestBody):
 
 
 class DeviceView(ResponseBody):
-    """A device; `trial` is what it runs, `seen` when it was heard of last."""
+    """A device; `trial` is the trial it runs, `seen` the time when it was last seen."""
 
     name: str
     kind: str
@@ -34,7 +34,7 @@ class DeviceView(ResponseBody):
 
 
 class LeaseRequest(RequestBody):
-    """An idle device asks what to run; the server may take up to `wait` seconds to find it."""
+    """Requests a trial for an idle device; the server waits up to `wait` seconds for one."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 20.0}]})
 
@@ -42,10 +42,10 @@ class LeaseRequest(RequestBody):
 
 
 class Lease(ResponseBody):
-    """A trial to run. Renew it by heartbeats; every report names the `fence`.
+    """A trial to run. Renew the lease by heartbeats; every report must include the `fence`.
 
-    A study over data says by `training` what to train on; `algorithm` and `configuration` are what
-    the model's name stands for, where the operator's catalogue made it.
+    `training` is set for studies over data: what to train on. `algorithm` and `configuration` are
+    set for models from the operator's catalogue.
     """
 
     trial: str
@@ -71,7 +71,7 @@ class _Fenced(RequestBody):
 
 
 class Heartbeat(_Fenced):
-    """The trial still runs: how far it is, from 0 to 1, and its scores on the way, all so far."""
+    """The trial still runs: its progress, from 0 to 1, and all intermediate scores so far."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"fence": 17, "progress": 0.4, "scores": [0.91, 0.93]}]}
@@ -82,7 +82,7 @@ class Heartbeat(_Fenced):
 
 
 class Renewal(ResponseBody):
-    """The lease holds for so many seconds from now."""
+    """The renewed lease; it expires `lease_seconds` from now."""
 
     trial: str
     lease_seconds: float
@@ -92,7 +92,7 @@ class Renewal(ResponseBody):
 class Complete(_Fenced):
     """The trial ended with a score; larger is better.
 
-    `metrics` are other figures of it, `scores` those on the way.
+    `metrics` are further figures, `scores` the intermediate scores.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"fence": 17, "score": 0.93}]})
@@ -103,7 +103,7 @@ class Complete(_Fenced):
 
 
 class Fail(_Fenced):
-    """The trial ended without a score; unless `final`, its arm may be tried again."""
+    """The trial ended without a score; its arm may be retried unless `final`."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"fence": 17, "reason": "out of memory", "final": True}]}
@@ -114,10 +114,10 @@ class Fail(_Fenced):
 
 
 class Release(_Fenced):
-    """The device gives the trial back untried; this does not count as an attempt.
+    """The device releases the trial without a result; this does not count as an attempt.
 
-    `unable` says that it can never run this model, as what is not installed there; when every
-    device has said so, the model fails.
+    `unable` means that the device can never run this model, for example because a package is not
+    installed. If every device is unable, the model fails.
     """
 
     model_config = ConfigDict(
@@ -129,9 +129,9 @@ class Release(_Fenced):
 
 
 class TrialView(ResponseBody):
-    """One run of an arm on a device. `cost` is what it was expected to take.
+    """One run of an arm on a device. `cost` is its predicted duration in seconds.
 
-    `progress` and `scores` tell how far it is, and what it scored on the way; `metrics` are other
+    `progress` is from 0 to 1, `scores` are the intermediate scores, and `metrics` are the further
     figures that it ended with.
     """
 

@@ -1,4 +1,4 @@
-"""The whole at a glance, history, and the audit trail."""
+"""The overview and its figures, the import of history, and the audit trail."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from bentham.wire.tenants import Limits
 
 
 class ImportSummary(ResponseBody):
-    """What an import of past runs held."""
+    """What an import of past runs contained."""
 
     studies: int
     models: int
@@ -17,9 +17,9 @@ class ImportSummary(ResponseBody):
 
 
 class TenantOverview(ResponseBody):
-    """A tenant's part. `share` of all device time is for operators only; None for a tenant.
+    """A tenant's part. `share` is its share of all device time; None if a tenant requests it.
 
-    `happiness` is the mean over its open studies, as in the whole.
+    `regret_estimate` and `happiness` are means over its open studies, as in the overview.
     """
 
     tenant: str
@@ -35,7 +35,7 @@ class TenantOverview(ResponseBody):
 
 
 class Queue(ResponseBody):
-    """What is left to do."""
+    """The work that is left."""
 
     open_studies: int
     untried_arms: int
@@ -49,14 +49,14 @@ class DeviceCounts(ResponseBody):
 
 
 class ThroughputView(ResponseBody):
-    """Trials that ended in the last ten minutes and the last hour."""
+    """The number of trials that ended in the last ten minutes and in the last hour."""
 
     last_ten_minutes: int
     last_hour: int
 
 
 class Latency(ResponseBody):
-    """How long the latest decisions took, in seconds; so many they are, at most 1,000."""
+    """The time of the latest decisions, in seconds; `decisions` is their number, at most 1,000."""
 
     decisions: int
     median: float
@@ -66,11 +66,11 @@ class Latency(ResponseBody):
 class Overview(ResponseBody):
     """The pool, or a tenant's part of it.
 
-    `regret_estimate` is the mean over open studies of how much their best model is believed to
-    be better than their best so far: an estimate, since nobody knows. With four in five chances
-    the mean is between `regret_low` and `regret_high`. `happiness` is the mean of how much of the
-    way to their best models they have come, from 0 to 1. Studies that were not looked at yet, for
-    some seconds after a start, do not count. `latency` is for operators only.
+    `regret_estimate` is the mean over open studies of how much better their best model is expected
+    to be than their incumbent: an estimate, since the best score is unknown. The mean is between
+    `regret_low` and `regret_high` with a probability of 80 %. `happiness` is the mean share of the
+    expected total gain that studies have reached, from 0 to 1. Studies without an estimate, for
+    some seconds after a start, do not count. `devices` and `latency` are for operators only.
     """
 
     time: float
@@ -88,12 +88,12 @@ class Overview(ResponseBody):
 
 
 class Trend(ResponseBody):
-    """Mean regret over time, as columns: at each of `times`, over the `studies` that were there.
+    """Mean regret over time, as columns: at each of `times`, over the `studies` not closed then.
 
-    A study's regret then is its best, as believed now, less its incumbent then; with four in five
-    chances the mean is between `low` and `high`. `round_robin` is what the same trials had reached
-    if studies took turns, None for a tenant, and where nothing ran yet. Where `studies` is 0 there
-    is no regret, which is not to say that all is well.
+    A study's regret at a time is its best score, as estimated now, minus its incumbent at that
+    time. The mean is between `low` and `high` with a probability of 80 %. `round_robin` is the mean
+    regret of the same trials with the studies served in turn; None for a tenant, and before the
+    first trial. Where `studies` is 0, regret is 0 and has no meaning.
     """
 
     time: float
@@ -107,7 +107,7 @@ class Trend(ResponseBody):
 
 
 class TimelineDevice(ResponseBody):
-    """A device of a timeline; to a tenant it is `busy` while it runs a trial of its own."""
+    """A device of a timeline; for a tenant, `busy` means that it runs one of its own trials."""
 
     name: str
     kind: str
@@ -115,7 +115,7 @@ class TimelineDevice(ResponseBody):
 
 
 class TimelineTrial(ResponseBody):
-    """A trial of a timeline; `name` is its study's. One that runs is to end at started + cost."""
+    """A trial of a timeline; `name` is its study's. A running one should end at started + cost."""
 
     id: str
     tenant: str
@@ -132,9 +132,9 @@ class TimelineTrial(ResponseBody):
 
 
 class Timeline(ResponseBody):
-    """The trials that ran since a time, the newest first, and the devices that ran them.
+    """The trials that ran since a time, newest first, and the devices that ran them.
 
-    `cut` says that there are more than were asked for: the newest are here, and all that run.
+    `cut` means that there are more than the limit: the newest are listed, and all that run.
     """
 
     time: float
@@ -145,10 +145,10 @@ class Timeline(ResponseBody):
 
 
 class HeatmapStudy(ResponseBody):
-    """A row: `columns` are places in `models`, and what follows runs along them.
+    """A row: `columns` are indexes into `models`; the lists after it have one value per column.
 
-    `mean`, `sigma` and `rate` are None where nothing is believed: of studies that are not served,
-    and `rate` once a model was tried. They are rounded to six digits.
+    `mean`, `sigma` and `rate` are None for studies that are not served; `rate` is also None once a
+    model was tried. They are rounded to six digits.
     """
 
     study: str
@@ -164,7 +164,7 @@ class HeatmapStudy(ResponseBody):
 
 
 class Heatmap(ResponseBody):
-    """Some studies by the models that they list; `next` is what to pass as `after` for more."""
+    """Studies by models; unless `next` is null, pass it as `after` to get the next page."""
 
     models: list[str]
     items: list[HeatmapStudy]
@@ -172,25 +172,25 @@ class Heatmap(ResponseBody):
 
 
 class CostCalibration(ResponseBody):
-    """How well costs were predicted: of trials that ended with a score, real by predicted time.
+    """How well costs were predicted: actual / predicted time of trials that ended with a score.
 
-    `median` is the ratio that half of them stay below, `within_half` and `within_double` the
-    shares that were right to a factor of 1.5 and of 2.
+    `median` is the median of these ratios; `within_half` and `within_double` are the shares of
+    trials whose prediction was right within a factor of 1.5 and of 2.
     """
 
     group: str
     trials: int
     median: float
-    low: float  # a tenth of the ratios are below
-    high: float  # a tenth of the ratios are above
+    low: float  # 10th percentile of the ratios
+    high: float  # 90th percentile of the ratios
     within_half: float
     within_double: float
 
 
 class Costs(ResponseBody):
-    """The cost model at work, over the latest trials: all, by kind of device, by algorithm.
+    """The accuracy of predicted costs over the latest trials: all, by device kind, by algorithm.
 
-    `learning` says how it gets better: the same over the first trials, the next ones, and so on.
+    `learning` shows how it improves: the same for the first trials, the next ones, and so on.
     """
 
     trials: int
@@ -201,7 +201,7 @@ class Costs(ResponseBody):
 
 
 class LogRecord(ResponseBody):
-    """One line of the event log: who did what, when."""
+    """One event of the log: who did what, and when."""
 
     sequence: int
     time: float

@@ -8,7 +8,7 @@ from bentham.wire.base import RequestBody, ResponseBody
 
 
 class SignIn(RequestBody):
-    """A token, to be shown once; with `keep` the browser stays signed in for 30 days."""
+    """The token to sign in with; with `keep` the browser stays signed in for 30 days."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"token": f"bth_{'0' * 12}_{'0' * 64}", "keep": False}]}
@@ -19,10 +19,10 @@ class SignIn(RequestBody):
 
 
 class SessionView(ResponseBody):
-    """Who is signed in, and by which session.
+    """Who is signed in, and in which session.
 
-    `csrf` is what every change by cookie sends as `X-CSRF-Token`. It is told at the sign-in and
-    never again, so that the cookie alone, should it reach somebody else, changes nothing.
+    Every change by cookie must send `csrf` as `X-CSRF-Token`. Only the response to the sign-in has
+    it, so that a stolen cookie alone cannot change anything.
     """
 
     id: str
@@ -30,4 +30,4 @@ class SessionView(ResponseBody):
     tenant: str | None
     csrf: str | None
     version: str
-    events: list[str] = []  # the kinds of events that a page may listen to
+    events: list[str] = []  # the kinds of events that a page can listen to

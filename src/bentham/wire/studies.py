@@ -1,4 +1,4 @@
-"""Studies: a dataset, a metric and the candidate models to choose among."""
+"""Studies: a dataset, a metric and the candidate models."""
 
 from typing import Annotated, Any, Literal
 
@@ -24,10 +24,11 @@ CandidateState = Literal["untried", "running", "observed", "failed"]
 
 
 class StopRules(RequestBody):
-    """When a study closes by itself; the first that is met counts. None: does not count.
+    """When a study closes by itself: as soon as one rule is met. A rule that is None is off.
 
-    `trials` counts those that ran and were not lost, `cost` is device time, `deadline` a time, and
-    `expected_gain` the level below which no untried model is expected to raise the best score.
+    `trials` is a number of trials, without lost ones; `cost` is device time in seconds; `deadline`
+    is a time. With `expected_gain`, a study closes when no untried model is expected to improve the
+    best score by that much.
     """
 
     trials: Count | None = None
@@ -37,9 +38,9 @@ class StopRules(RequestBody):
 
 
 def _mapping(models: Any) -> Any:
-    """A list means that no cost is known."""
+    """Convert a list of models to a mapping without costs."""
     if isinstance(models, dict | list) and len(models) > MOST_MODELS:
-        # Counted before each is looked at: what is wrong with a million of them is not worth it.
+        # Checked first: validating a million models would take too long.
         raise ValueError(f"there are {len(models):,} models; list at most {MOST_MODELS}")
     if isinstance(models, list) and all(isinstance(model, str) for model in models):
         if len(set(models)) < len(models):
@@ -49,13 +50,14 @@ def _mapping(models: Any) -> Any:
 
 
 class StudyCreate(RequestBody):
-    """A new study. An admin says for which tenant; a tenant's own token says it already.
+    """A new study. `tenant` is required from an admin; a tenant's token implies it.
 
-    What to choose among is either listed one by one in `models`, which may map each to its expected
-    device time (null: to be learned); or drawn from the operator's catalogue: so many `candidates`
-    of these `algorithms`, or of all that suit the `data`, their defaults first. Studies of one
-    tenant over the same data, target, metric and split, or the same `dataset` by name, share their
-    arms: one trial serves both. Scores are better when larger.
+    The candidates are either listed in `models`, which may map each model to its expected device
+    time in seconds (null: to be learned); or drawn from the operator's catalogue: `candidates` is
+    their number, and `algorithms` are the algorithms to use, by default all that suit the `data`.
+    Default configurations come first. Studies of one tenant over the same data, target, metric and
+    split, or over the same `dataset` name, share their arms: one trial serves all of them. Larger
+    scores are better.
     """
 
     model_config = ConfigDict(
@@ -100,21 +102,20 @@ class StudyCreate(RequestBody):
     def _choice(self) -> "StudyCreate":
         drawn = self.data is not None or self.algorithms
         if bool(self.models) == bool(drawn):
-            raise ValueError(
-                "say what to choose among: models one by one, or data or algorithms to draw from; "
-                "one of the two"
-            )
+            raise ValueError("give either models, or data or algorithms to draw models from")
         if self.models and self.candidates is not None:
-            raise ValueError("candidates are drawn from algorithms; leave it out, or leave models")
+            raise ValueError(
+                "candidates is the number of models to draw; leave out candidates or models"
+            )
         if self.data is not None and (self.dataset or self.rows or self.columns):
-            raise ValueError("data says it all: leave out dataset, rows and columns")
+            raise ValueError("data already names the dataset; leave out dataset, rows and columns")
         return self
 
 
 class Incumbent(ResponseBody):
-    """A study's best score so far, the trial that brought it and what its model stands for.
+    """A study's best score so far, its trial, and the algorithm and configuration of its model.
 
-    A score that another study's trial brought has the id of that trial, too.
+    If the trial of another study produced the score, `trial` is the id of that trial.
     """
 
     model: str
@@ -126,7 +127,7 @@ class Incumbent(ResponseBody):
 
 
 class TrialCounts(ResponseBody):
-    """How many trials of a study are in each state."""
+    """The number of trials of a study in each state."""
 
     running: int
     complete: int
@@ -135,7 +136,7 @@ class TrialCounts(ResponseBody):
 
 
 class StudyView(ResponseBody):
-    """A study, and how far it is. `training` is what it is over, left out in lists of studies."""
+    """A study and its progress. `training` describes its data; it is None in lists of studies."""
 
     id: str
     tenant: str
@@ -155,14 +156,15 @@ class StudyView(ResponseBody):
     trials: TrialCounts
     device_seconds: float
     incumbent: Incumbent | None
-    data: str = ""  # the dataset's name, where it has one of its own
+    data: str = ""  # the name of the uploaded dataset, if it uses one
     training: Training | None = None
 
 
 class Improvement(ResponseBody):
-    """A line of a study's learning record: a trial that brought a score, and the best by then.
+    """A line of a study's learning record: a trial with a score, and the best score so far.
 
-    `seconds` are since the study began, `device_seconds` what its trials had used by then.
+    `seconds` is the time since the study was created, `device_seconds` the device time that its
+    own trials with a score had used by then.
     """
 
     trial: str
@@ -177,10 +179,10 @@ class Improvement(ResponseBody):
 
 
 class Next(ResponseBody):
-    """What would be run for a study first, and why; without a `model`, why there is none.
+    """The model that would run next for a study, and why; if `model` is None, why there is none.
 
-    `expected_improvement` is the study's own, unweighted; `rate` is it per unit of `cost`, and
-    `value` what the policy ranks by.
+    `expected_improvement` is the study's own, unweighted; `rate` is expected improvement per unit
+    of `cost`, and `value` is what the policy ranks by.
     """
 
     study: str
@@ -193,11 +195,11 @@ class Next(ResponseBody):
 
 
 class Candidate(ResponseBody):
-    """One model of a study: what is known and believed of it.
+    """A model of a study: its state, score and posterior.
 
-    `expected_improvement` is the study's own, unweighted; `rate` is it per unit of `cost`. Both
-    are None once the model was tried, and while the study is not open. `trial` is the latest of
-    the model, `duration` how long it really took, where that showed a score or failed for good.
+    `expected_improvement` is the study's own, unweighted; `rate` is expected improvement per unit
+    of `cost`. Both are None once the model was tried, and while the study is not open. `trial` is
+    the model's latest trial, and `duration` the time it took if the model is observed or failed.
     """
 
     model: str

@@ -10,7 +10,7 @@ Role = Literal["admin", "tenant", "device"]
 
 
 class Limits(RequestBody):
-    """What a tenant may use at most; None is no limit."""
+    """The limits of a tenant; None means no limit."""
 
     running_trials: Annotated[int, Field(ge=0, le=10**9)] | None = None
     device_seconds_per_day: Annotated[float, Field(ge=0.0, le=1e12)] | None = None
@@ -31,7 +31,7 @@ class TenantCreate(RequestBody):
 
 
 class TenantChange(RequestBody):
-    """What is to change; what is left out stays."""
+    """Changes of a tenant; fields that are left out stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"weight": 3.0}]})
 
@@ -40,7 +40,7 @@ class TenantChange(RequestBody):
 
 
 class TenantView(ResponseBody):
-    """Who owns studies."""
+    """A tenant, the owner of studies, and its usage."""
 
     name: str
     weight: float
@@ -54,7 +54,10 @@ class TenantView(ResponseBody):
 
 
 class TokenCreate(RequestBody):
-    """A new token; a tenant's names its tenant, the others none."""
+    """A new token. `tenant` is required for the role tenant and refused for the others.
+
+    `expires_in` is in seconds; by default the token does not expire.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -69,7 +72,7 @@ class TokenCreate(RequestBody):
 
 
 class TokenView(ResponseBody):
-    """A token, without its secret, which nobody keeps."""
+    """A token without its secret, which is not stored."""
 
     id: str
     role: Role
@@ -81,6 +84,6 @@ class TokenView(ResponseBody):
 
 
 class IssuedToken(TokenView):
-    """A token as it is issued: the only time that its secret is shown."""
+    """A newly issued token; only this response contains its secret."""
 
     secret: str

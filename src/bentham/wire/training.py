@@ -1,4 +1,4 @@
-"""What a trial trains on real data: the data, the target, how it is judged, and the model."""
+"""Training on real data: the data, the target, the split, the metric and the algorithm."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -9,15 +9,16 @@ from bentham.wire.datasets import MOST_COLUMNS, ColumnName, ColumnType, Format
 
 Task = Literal["classification", "regression"]
 SplitKind = Literal["holdout", "folds"]
-# A value of a hyperparameter.
+# The value of a hyperparameter.
 Setting: TypeAlias = bool | int | float | str | None
 MOST_FOLDS = 20
 
 
 class SplitAsked(RequestBody):
-    """How rows are held out to judge a model: a share once, or each fold in turn.
+    """How rows are held out to evaluate a model: a share once, or each fold in turn.
 
-    Without a `kind` small data is judged by folds and large data by one share.
+    By default, small data is split into folds and a share is held out of large data. `seed` is the
+    random seed of the split and the models.
     """
 
     kind: SplitKind | None = None
@@ -27,9 +28,9 @@ class SplitAsked(RequestBody):
 
 
 class DataAsked(RequestBody):
-    """The data of a study: a dataset by its id or name, and the column to predict.
+    """The data of a study: a dataset by id or name, and the column to predict.
 
-    `task` and the `types` of columns are inferred where they are not said.
+    `task` and the `types` of columns are inferred unless given.
     """
 
     dataset: Name
@@ -40,7 +41,7 @@ class DataAsked(RequestBody):
 
 
 class Split(ResponseBody):
-    """How rows are held out; `folds` counts where `kind` is folds, `share` where it is holdout."""
+    """How rows are held out; `folds` applies if `kind` is folds, `share` if it is holdout."""
 
     kind: SplitKind
     folds: int
@@ -49,11 +50,11 @@ class Split(ResponseBody):
 
 
 class Training(ResponseBody):
-    """All that a score depends on, but for the model.
+    """Everything that a score depends on, except the model.
 
     `columns` are those to learn from, each a number or a category, in the order of the file.
-    `classes` is how many there are to tell apart, 0 in regression. `notes` say what was inferred
-    and how what is odd in the data is dealt with.
+    `classes` is the number of classes, 0 for regression. `notes` say what was inferred, and how
+    irregularities in the data are handled.
     """
 
     dataset: str  # the id
@@ -72,9 +73,10 @@ class Training(ResponseBody):
 
 
 class Algorithm(ResponseBody):
-    """What a study may choose from: installed by the operator, named by tenants.
+    """An algorithm of the operator's catalogue, which tenants refer to by name.
 
-    `needs_data` is whether its studies name a dataset. `space` tells, for people, what may vary.
+    `needs_data` means that its studies must name a dataset. `space` describes, for people, the
+    hyperparameters that vary.
     """
 
     name: str
@@ -87,9 +89,9 @@ class Algorithm(ResponseBody):
 
 
 class Metric(ResponseBody):
-    """How predictions are judged. Scores are always better when larger."""
+    """A metric of predictions. Larger scores are always better."""
 
     name: str
     task: Task
     title: str
-    score: str  # how the score is made of it
+    score: str  # how the score is computed from it

@@ -1,4 +1,4 @@
-"""What if there were more devices, or fewer."""
+"""What-if questions: more or fewer devices."""
 
 from typing import Annotated, Literal
 
@@ -11,10 +11,10 @@ WhatIfState = Literal["waiting", "running", "complete", "failed", "cancelled"]
 
 
 class WhatIfCreate(RequestBody):
-    """When would mean regret fall below `regret`, with so many `devices`?
+    """When would mean regret fall below `regret`, with this number of `devices`?
 
-    Without `regret`: below half of what it is believed to be now; without `devices`: with twice as
-    many as there are. More `draws` make the bands surer, and take longer.
+    By default `regret` is half of the current estimate, and `devices` twice the number registered,
+    at most 64. More `draws` make the bands more accurate and take longer.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"regret": 0.02, "devices": 8}]})
@@ -25,10 +25,10 @@ class WhatIfCreate(RequestBody):
 
 
 class WhatIfAnswer(ResponseBody):
-    """In how many seconds it falls below, with so many devices under one policy.
+    """Seconds until regret falls below the level, for one number of devices and one policy.
 
-    `low` and `high` are the 10th and 90th percentile over the draws; None where it did not get
-    there within what was simulated. `reached` is the share of draws in which it did.
+    `median`, `low` and `high` are the median, 10th and 90th percentile over the draws; None if the
+    level was not reached within the simulated time. `reached` is the share of draws that did.
     """
 
     devices: int
@@ -40,7 +40,7 @@ class WhatIfAnswer(ResponseBody):
 
 
 class WhatIfCurve(ResponseBody):
-    """Mean regret so many seconds from now: its median over the draws, 10th and 90th percentile."""
+    """Mean regret by seconds from now: median, 10th and 90th percentile over the draws."""
 
     devices: int
     policy: str
@@ -51,11 +51,11 @@ class WhatIfCurve(ResponseBody):
 
 
 class WhatIf(ResponseBody):
-    """A question and what is known of its answer, which gets better while it is `running`.
+    """A question and its answer so far, which improves while it is `running`.
 
-    `now` is how many devices there are, `estimate` mean regret as it is believed to be; both may
-    change until it runs, and `estimate` and a `regret` left out are known only then. `simulated`
-    of the `draws` are done. `sequence` is the event of the log up to which was read.
+    `now` is the number of registered devices, `estimate` the estimate of mean regret now. Both may
+    change until the question runs; `estimate`, and `regret` if left out, are known only then.
+    `simulated` of the `draws` are done. `sequence` is the last event of the log that was read.
     """
 
     id: str

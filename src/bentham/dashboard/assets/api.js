@@ -1,4 +1,4 @@
-// The API of the server, by the session's cookie.
+// Client of the server's API; the session cookie authenticates it.
 
 class Problem extends Error {
   constructor(status, title, detail, errors = []) {
@@ -11,18 +11,19 @@ class Problem extends Error {
 let csrf = "";
 const KEPT = "bentham-session";
 
-// Whoever is to know that the session may have ended.
+// Fires "end" when the session may have ended.
 export const signedOut = new EventTarget();
 
-// What changes need is told at the sign-in alone. It is kept where pages of this address can read
-// it, and those on other ports of the host cannot. Whether it is known, so that one can go on.
+// The server returns the CSRF token, which every change needs, only at sign-in. It is stored in
+// localStorage, which pages of this origin can read and those on other ports of the host cannot.
+// Returns whether the token is known.
 export function admit(session) {
   let kept = { id: session.id, csrf: session.csrf };
   try {
     if (session.csrf) localStorage.setItem(KEPT, JSON.stringify(kept));
     else kept = JSON.parse(localStorage.getItem(KEPT));
   } catch {
-    // Without storage it holds until the page is left.
+    // Without localStorage it lasts until the page is closed.
   }
   csrf = kept?.id === session.id ? kept.csrf ?? "" : "";
   return csrf !== "";
@@ -47,7 +48,7 @@ export async function remove(path, options = {}) {
   return answer.status === 204 ? null : answer.json();
 }
 
-// All pages of a list, one after the other; at most so many.
+// Read all pages of a list, one after the other, until there are `most` items.
 export async function all(path, most = 2000, options = {}) {
   const items = [];
   let after = null;
@@ -64,7 +65,7 @@ export async function all(path, most = 2000, options = {}) {
 async function send(method, path, body, { signal, type = "application/json", quiet = false }) {
   const headers = {};
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;
-  // Sent again after an error of the network, it still happens once.
+  // If the browser repeats the request after a network error, it still takes effect only once.
   if (method === "POST" && type === "application/json") {
     headers["Idempotency-Key"] = Array.from(crypto.getRandomValues(new Uint32Array(4))).join("-");
   }
@@ -76,7 +77,7 @@ async function send(method, path, body, { signal, type = "application/json", qui
     answer = await fetch(address, { method, headers, body: content, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, "No connection", "The server cannot be reached; is it running?");
+    throw new Problem(0, "No connection", "The server cannot be reached; check that it is running.");
   }
   if (answer.ok) return answer;
   if (answer.status === 401 && !quiet) signedOut.dispatchEvent(new Event("end"));
@@ -86,13 +87,13 @@ async function send(method, path, body, { signal, type = "application/json", qui
 function problem(status, said) {
   return new Problem(
     status,
-    said.title ?? "An error",
+    said.title ?? "Error",
     said.detail ?? `The server answered with status ${status}.`,
     said.errors ?? [],
   );
 }
 
-// Send a file as it is; `progress` hears the share that is sent, which fetch could not tell.
+// Upload a file; `progress` is called with the share that is sent, which fetch cannot report.
 export function upload(path, file, { type, progress, signal }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -112,10 +113,10 @@ export function upload(path, file, { type, progress, signal }) {
       if (request.status === 401) signedOut.dispatchEvent(new Event("end"));
       reject(problem(request.status, said()));
     };
-    // A server that will not take so much hangs up, and browsers do not say why.
-    request.onerror = () => reject(new Problem(0, "Broken off",
-      "The upload was broken off. Is the server running, and does it take files of this size?"));
-    request.onabort = () => reject(new DOMException("The upload was ended.", "AbortError"));
+    // A server closes the connection if the file is too large; browsers do not report the reason.
+    request.onerror = () => reject(new Problem(0, "Upload interrupted",
+      "The upload was interrupted. Check that the server is running and accepts files of this size."));
+    request.onabort = () => reject(new DOMException("The upload was cancelled.", "AbortError"));
     signal.addEventListener("abort", () => request.abort(), { once: true });
     request.send(file);
   });

@@ -1,8 +1,8 @@
-// Bars to compare a few things by, each with its name and its figure.
+// A bar chart of a few rows, each with a name and a figure.
 
 import { fill, h } from "/assets/dom.js";
 
-// set([{ name, value, text, style }], sentence): `value` from 0; style: main, faint or second.
+// set([{ name, value, text, style }], sentence): bars start at 0; style: main, faint or second.
 export function bars() {
   const node = h("div.bars", { role: "img" });
   return {

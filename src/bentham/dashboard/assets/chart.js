@@ -1,11 +1,11 @@
-// Lines over time, or over anything: steps, bands, a faint line to compare with.
-// Drawn as SVG, so that colours are the style sheet's and it is sharp at any size.
+// Line charts with steps, bands and a faint line for comparison. Drawn as SVG, so that the style sheet
+// sets the colours and they are sharp at any size.
 
 import { fill, h, s } from "/assets/dom.js";
 
 const MARGIN = { top: 10, right: 14, bottom: 26, left: 54 };
 
-// Round numbers between two ends, about so many.
+// About `about` round numbers between two ends.
 export function ticks(low, high, about) {
   if (!(high > low)) return [low];
   const rough = (high - low) / about;
@@ -18,13 +18,13 @@ export function ticks(low, high, about) {
   return found;
 }
 
-// The value that a share of them stays below.
+// The value below which this share of the values lies.
 export function quantile(values, share) {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[Math.floor(share * (sorted.length - 1))];
 }
 
-// Round times: steps that clocks know.
+// Round times: steps of whole minutes, hours and days.
 export function timeTicks(low, high, about) {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
     86400, 172800, 604800];
@@ -39,8 +39,8 @@ export function timeTicks(low, high, about) {
 //   lines  [{ name, style, x: [], y: [], steps }]      style: main, faint, second
 //   bands  [{ style, x: [], low: [], high: [], steps }]
 //   marks  [{ style, x: [], y: [] , title: [] }]
-//   guides [{ x or y, name }]                          a value to look at, across the whole
-//   ends   { x: [low, high], y: [low, high] }          where the axes are to reach at least
+//   guides [{ x or y, name }]                          a line across the chart at a value
+//   ends   { x: [low, high], y: [low, high] }          values that the axes must include
 export function chart({ height = 260, x, y, label }) {
   const drawing = s("svg", { role: "img", "aria-label": label, height });
   const tip = h("div.tip", { hidden: true });
@@ -209,7 +209,7 @@ function bandPath(band, scales) {
   const under = places.map((place) => [scales.x(band.x[place]), scales.y(band.low[place])]);
   const corner = (points) => {
     if (!band.steps) return points;
-    // A step holds until the next begins.
+    // A step lasts until the next one begins.
     return points.flatMap(([left, top], place) =>
       place === 0 ? [[left, top]] : [[left, points[place - 1][1]], [left, top]]);
   };

@@ -1,5 +1,5 @@
-// Elements, made by hand. Whatever anybody named is set as text, never as markup: the policy that
-// the page is served with (trusted types) forbids the browser to parse any.
+// Creates DOM elements. Names that users chose are always set as text, never as markup: the page's
+// content security policy (trusted types) forbids the browser to parse strings as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -11,7 +11,7 @@ export function h(kind, properties, ...children) {
   return furnish(node, properties, children);
 }
 
-// The same for the elements of a drawing.
+// The same for SVG elements.
 export function s(kind, properties, ...children) {
   const [tag, ...classes] = kind.split(".");
   const node = document.createElementNS(SVG, tag);
@@ -38,7 +38,7 @@ function whole(children) {
     .map((child) => (child instanceof Node ? child : String(child)));
 }
 
-// Put these in place of what was there.
+// Replace the children of a node.
 export function fill(node, ...children) {
   node.replaceChildren(...whole(children));
   return node;
@@ -46,7 +46,7 @@ export function fill(node, ...children) {
 
 let numbered = 0;
 
-// An id that nothing else on the page has.
+// An id that is unique on the page.
 export function unique(stem) {
   numbered += 1;
   return `${stem}-${numbered}`;
@@ -56,12 +56,12 @@ export function link(to, ...children) {
   return h("a", { href: to }, ...children);
 }
 
-// The address of a page, its parts escaped.
+// The URL of a page, with its parts escaped.
 export function address(...parts) {
   return `#/${parts.map(encodeURIComponent).join("/")}`;
 }
 
-// Copy a text, and say so on the button for a moment.
+// A button that copies a text and briefly confirms it.
 export function copyButton(text, label = "Copy") {
   const button = h("button.small", { type: "button", "aria-live": "polite" }, label);
   button.addEventListener("click", async () => {
@@ -69,7 +69,7 @@ export function copyButton(text, label = "Copy") {
     try {
       await navigator.clipboard.writeText(text());
     } catch {
-      told = copyBySelection(text()) ? "Copied" : "Copy it by hand";
+      told = copyBySelection(text()) ? "Copied" : "Copy it manually";
     }
     button.textContent = told;
     setTimeout(() => (button.textContent = label), 1500);
@@ -77,7 +77,7 @@ export function copyButton(text, label = "Copy") {
   return button;
 }
 
-// Where the page is not served over TLS, browsers keep the clipboard to themselves.
+// Browsers allow the clipboard API only over TLS, so this is the fallback.
 function copyBySelection(text) {
   const area = h("textarea.unseen", { value: text, "aria-hidden": "true" });
   document.body.append(area);

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats numbers and times for display.
 
 const NONE = "–";
 
@@ -6,7 +6,7 @@ export function known(value) {
   return value !== null && value !== undefined && Number.isFinite(value);
 }
 
-// Three significant digits or so; scores are near one another, so they get four decimals.
+// Scores are close to each other, so they get four decimals.
 export function score(value) {
   if (!known(value)) return NONE;
   return Math.abs(value) >= 1000 ? value.toExponential(3) : value.toFixed(4);
@@ -27,7 +27,7 @@ export function whole(value) {
 
 export function percent(value, decimals = 0) {
   if (!known(value)) return NONE;
-  // What is nearly all is not all.
+  // A value below 1 is never rounded up to 100 %.
   const digits = decimals === 0 && value > 0.99 && value < 1 ? 1 : decimals;
   const shown = Math.min(100 * value, value < 1 ? 99.9 : 100);
   return `${(digits ? shown : Math.min(shown, value < 1 ? 99 : 100)).toFixed(digits)} %`;
@@ -53,7 +53,7 @@ function pair(count, base, large, small) {
   return `${Math.floor(count / base)} ${large}${rest ? ` ${rest} ${small}` : ""}`;
 }
 
-// A time of day; with the date where it is not today's.
+// A time of day, with the date unless it is today.
 export function clock(seconds, withSeconds = true) {
   if (!known(seconds)) return NONE;
   const time = new Date(1000 * seconds);
@@ -80,7 +80,7 @@ export function plural(count, one, many = `${one}s`) {
   return `${whole(count)} ${count === 1 ? one : many}`;
 }
 
-// A configuration as one line.
+// A configuration in one line.
 export function settings(configuration) {
   return Object.entries(configuration ?? {})
     .map(([name, value]) => `${name}=${typeof value === "number" ? number(value, 4) : value}`)

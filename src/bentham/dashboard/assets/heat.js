@@ -1,19 +1,20 @@
-// A heatmap to scroll, zoom and walk through. It is one canvas that stays where it is while its
-// container scrolls; what is drawn on it follows. To a screen reader it is a grid of which the cell
-// at the mark is there, with its words.
+// A heatmap with scrolling, zoom and keyboard navigation. It is one canvas that stays in place while its
+// container scrolls; the drawing follows. To a screen reader it is a grid that contains only the selected
+// cell, with its description.
 
 import { fill, h, unique } from "/assets/dom.js";
 import { NAMED, paint, palette } from "/assets/heat_paint.js";
 
 const WIDTHS = [2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 36, 48, 60];
-const HIGHEST = 28; // no cell is higher; it may be wider, and then says its value
+const HIGHEST = 28; // maximum height of a cell; wider cells show their value
 const READABLE = 12;
 
 function hint() {
-  return h("span", { role: "gridcell" }, "The arrow keys walk from cell to cell.");
+  return h("span", { role: "gridcell" }, "Use the arrow keys to move between cells.");
 }
 
-// `words(row, slot)` says a cell; `open(row)` opens a study; `mark(cell)` hears where the mark is.
+// `words(row, slot)` describes a cell; `open(row)` opens a study; `mark(cell)` is called when a cell is
+// selected.
 export function heat(rows, { label, words, open, mark, signal }) {
   const canvas = h("canvas", { "aria-hidden": "true" });
   const room = h("div.room", { role: "presentation" }, canvas);
@@ -25,7 +26,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
   const view = { width: 0, height: 0, left: 0, top: 0, x: 0, y: 0, wide: 0, high: 0 };
   const look = { kind: "observed", log: false, ends: null, show: String, colours: null, active: null, hover: null };
   let planned = 0;
-  let sized = false; // whether somebody chose the size of cells
+  let sized = false; // whether the user chose the size of cells
 
   function plan() {
     if (!planned) planned = requestAnimationFrame(draw);
@@ -49,7 +50,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
     paint(pen, rows, view, look);
   }
 
-  // Room for all cells, and where they begin.
+  // Compute the layout: the size of all cells, and where they begin.
   function lay() {
     const width = node.clientWidth;
     if (!width) return;
@@ -60,9 +61,9 @@ export function heat(rows, { label, words, open, mark, signal }) {
     view.top = view.wide >= NAMED ? (narrow ? 84 : 104) : 26;
     const most = Math.max(240, Math.round(window.innerHeight * (narrow ? 0.62 : 0.68)));
     const all = view.top + rows.shown.length * view.high + 16;
-    // A scroll bar takes room of its own where it is not drawn over the content.
+    // The scroll bar needs space if the browser does not draw it over the content.
     grid.style.height = `${Math.min(most, all)}px`;
-    // What fits needs no place to scroll to.
+    // If all cells fit there is nothing to scroll.
     room.style.width = `${view.left + rows.columns.length * view.wide + 2}px`;
     room.style.height = `${Math.max(0, all - 16 + 2)}px`;
     view.width = grid.clientWidth;
@@ -76,7 +77,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
   }
 
   function resize(next) {
-    // What is in the middle stays there.
+    // The cell in the middle stays there.
     const middle = [(view.x + (view.width - view.left) / 2) / view.wide,
       (view.y + (view.height - view.top) / 2) / view.high];
     sized = true;
@@ -159,7 +160,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
   });
   grid.addEventListener("blur", () => explain(null));
 
-  // Set the mark, bring it into view and say it.
+  // Select a cell, scroll it into view and announce it.
   function move(cell) {
     look.active = cell;
     look.hover = null;
@@ -171,7 +172,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
     tell();
     mark(cell);
     plan();
-    // After the scrolling, which hides it.
+    // After scrolling, which hides the tooltip.
     requestAnimationFrame(() => requestAnimationFrame(() => look.hover ?? explain(look.active)));
   }
 
@@ -213,7 +214,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
     node,
     grid,
     look,
-    // Rows came, went or changed their order; the mark stays on its study.
+    // Rows were added, removed or reordered; the selection stays on its study.
     renew(kept = null) {
       grid.setAttribute("aria-rowcount", rows.shown.length);
       grid.setAttribute("aria-colcount", rows.columns.length);
@@ -241,7 +242,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
       }
       return view.wide;
     },
-    // Which rows are to be seen, first to last.
+    // The rows in view, first to last.
     seen: () => rows.shown.slice(Math.floor(view.y / (view.high || 1)),
       Math.ceil((view.y + view.height - view.top) / (view.high || 1))),
   };

@@ -1,5 +1,5 @@
-// The heatmap's picture: what is in view, and nothing else. Cells are painted as single pixels of a
-// small image, which is then drawn larger, so that thousands of them cost as much as one.
+// Draws the part of the heatmap that is in view. Cells are painted as single pixels of a small image,
+// which is then scaled up, so that thousands of cells cost as much as one.
 
 import { h } from "/assets/dom.js";
 import { FAILED, OBSERVED, RUNNING, UNTRIED, from } from "/assets/heat_rows.js";
@@ -8,15 +8,15 @@ import { colour } from "/assets/theme.js";
 
 const SMALL = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
-export const NAMED = 11; // cells of so many pixels have room for their row's and column's names
-const FRAMED = 7; // of so many for marks
-const WRITTEN = 44; // and of so many for the value itself
+export const NAMED = 11; // cells of at least this size, in pixels, get row and column names
+const FRAMED = 7; // of at least this size, marks
+const WRITTEN = 44; // of at least this size, their value
 
 const cells = h("canvas");
 const small = cells.getContext("2d");
-const texts = new Map(); // a name and its room -> what fits
+const texts = new Map(); // a name and the available width -> the text that fits
 
-// The colours that are the page's now.
+// The colours of the current theme.
 export function palette() {
   const pixel = (name) => {
     const [red, green, blue] = colour(name).match(/[\d.]+/g).map(Number);
@@ -39,14 +39,15 @@ export function palette() {
   };
 }
 
-// Between which values a row's colours change: its own, or those of all.
+// The range of values that the colours of one row cover.
 function rowEnds(row, kind, log) {
   row.ends ??= {};
   return (row.ends[kind] ??= endsOf([row[kind]], log) ?? { low: 0, high: 0, log });
 }
 
-// Paint it. `view`: { width, height, left, top (of the cells), x, y (scrolled), wide, high (a cell) };
-// `look`: { kind, log, ends (null: each row's own), show (a value), colours, active, hover (cells) }.
+// Draw the heatmap. `view`: { width, height, left, top (of the cells), x, y (scroll position), wide, high
+// (of a cell) }; `look`: { kind, log, ends (null: per row), show (formats a value), colours, active,
+// hover (cells) }.
 export function paint(pen, rows, view, look) {
   const { wide, high, left, top, x, y } = view;
   const inner = { width: view.width - left, height: view.height - top };
@@ -120,7 +121,7 @@ function mark(marks, state, left, top, wide, high) {
     marks.running.rect(left + inset, top + inset, wide - 2 * inset - 1, high - 2 * inset - 1);
     return;
   }
-  // In the middle of the cell, as large as it is high or wide.
+  // In the middle of the cell, scaled to its smaller side.
   const reach = Math.min(wide, high) * (state === FAILED ? 0.24 : 0.18);
   const [x, y] = [left + (wide - 1) / 2, top + (high - 1) / 2];
   const path = state === FAILED ? marks.failed : marks.untried;
@@ -131,7 +132,7 @@ function mark(marks, state, left, top, wide, high) {
   path.lineTo(x + reach, y + reach);
 }
 
-// The values, where there is room, in whichever ink can be read on the colour.
+// Write the values in the text colour that is readable on each cell.
 function write(pen, figures, { inks }) {
   pen.font = SMALL;
   pen.textAlign = "center";
@@ -148,7 +149,7 @@ function stroke(pen, path, style, width) {
   pen.stroke(path);
 }
 
-// A line of the ground between cells.
+// Draw lines between cells in the background colour.
 function gaps(pen, { wide, high, left, top, x, y, width, height }, { colours }, seen) {
   pen.fillStyle = colours.surface;
   for (let slot = seen.firstSlot + 1; slot <= seen.lastSlot; slot += 1) {
@@ -176,7 +177,7 @@ function rowNames(pen, rows, { high, left, top, y, height }, { colours, hover, a
   pen.textBaseline = "middle";
   pen.textAlign = "right";
   const named = new Set([hover?.row, active?.row]);
-  // Those that are looked at come last, over their neighbours where cells are small.
+  // The hovered and selected rows come last, so that they cover their neighbours if cells are small.
   const places = [];
   if (high >= NAMED) for (let place = first; place < last; place += 1) places.push(place);
   for (const place of named) if (place >= first && place < last) places.push(place);
@@ -223,7 +224,7 @@ function columnNames(pen, rows, { wide, left, top, x, width }, { colours, hover,
   pen.restore();
 }
 
-// As much of a name as there is room for.
+// As much of a name as fits.
 function fitted(pen, text, room) {
   const key = `${Math.round(room)} ${text}`;
   const known = texts.get(key);

@@ -1,9 +1,9 @@
-// The rows and columns of the heatmap: what was read, in little room, and in which order it is shown.
+// The rows and columns of the heatmap: compact storage of the data, filtering and order.
 
 export const STATES = ["untried", "running", "observed", "failed"];
 export const [UNTRIED, RUNNING, OBSERVED, FAILED] = STATES.keys();
 
-// What a cell can show: its name, and whether it spans orders of magnitude.
+// The values that cells can show: name, and whether the scale is logarithmic.
 export const KINDS = {
   observed: { name: "Observed score", log: false },
   mean: { name: "Posterior mean", log: false },
@@ -12,10 +12,10 @@ export const KINDS = {
 };
 
 export class Rows {
-  models = []; // names of all columns, in the order in which they were met
-  shown = []; // rows in the order in which they are shown
-  columns = new Int32Array(0); // of these rows, which of the models they list
-  #places = new Map(); // a model's name -> its place in `models`
+  models = []; // names of all columns, in the order of first appearance
+  shown = []; // the rows that are shown, in order
+  columns = new Int32Array(0); // indexes of the models that these rows list
+  #places = new Map(); // a model's name -> its index in `models`
   #rows = new Map(); // a study -> its row
   #newest = 0;
   #oldest = 0;
@@ -34,8 +34,8 @@ export class Rows {
     return this.#rows.get(study);
   }
 
-  // Take in an answer of /heatmap; whether any of its studies was not there before. Pages come
-  // newest first; what comes after all of them is `newer` than what is here.
+  // Add a response of /heatmap; returns whether any of its studies is new. Pages are read newest first;
+  // studies that appear after that are `newer` than the stored ones.
   take({ models, items }, newer = false) {
     const places = models.map((name) => {
       if (!this.#places.has(name)) {
@@ -61,7 +61,7 @@ export class Rows {
     if (place >= 0) this.shown[place] = row;
   }
 
-  // Show those rows that hold a text, in this order: newest, name, best, uncertainty.
+  // Show the rows that contain a text, in this order: newest, name, best, uncertainty.
   arrange(order = this.#order, text = this.#text) {
     this.#order = order;
     this.#text = text.trim().toLowerCase();
@@ -71,12 +71,12 @@ export class Rows {
     const used = new Uint8Array(this.models.length);
     for (const row of this.shown) for (const column of row.columns) used[column] = 1;
     this.columns = Int32Array.from(used.keys()).filter((column) => used[column]);
-    // Where a model is shown; filled in only for those that are.
+    // The shown column of each model; 0 for models that are not shown.
     this.slots = new Int32Array(this.models.length);
     this.columns.forEach((column, slot) => (this.slots[column] = slot));
   }
 
-  // What a row says of the model in a column that is shown; null where it does not list it.
+  // The cell of a row in a shown column; null if the study does not list the model.
   cell(row, slot) {
     const place = from(row, this.columns[slot]);
     if (row.columns[place] !== this.columns[slot]) return null;
@@ -91,7 +91,7 @@ export class Rows {
   }
 }
 
-// The first of a row's entries at or after a column.
+// The index of the first entry of a row at or after a column.
 export function from(row, column) {
   let [low, high] = [0, row.columns.length];
   while (low < high) {

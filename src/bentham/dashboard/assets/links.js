@@ -1,4 +1,4 @@
-// Where things have their page.
+// Links to the pages of studies and decisions.
 
 import { address, link } from "/assets/dom.js";
 

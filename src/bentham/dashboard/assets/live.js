@@ -1,25 +1,25 @@
-// What happens, as it happens. One stream for the whole page; pages listen while they are shown.
+// Live events. One stream serves the whole application; pages listen while they are shown.
 
 const HIDDEN_MILLISECONDS = 30_000;
 const RETRY_MILLISECONDS = 2_000;
-const REMEMBERED = 500; // events that a page may still ask for which is just being opened
+const REMEMBERED = 500; // latest events, for a page that is still loading
 const OPENING_MILLISECONDS = 1_000;
-const AGAIN_SECONDS = 5; // after a reading that failed
+const AGAIN_SECONDS = 5; // until a failed update is retried
 
 class Live extends EventTarget {
   #source = null;
   #listeners = new Set();
   #away = null;
   #again = null;
-  #opened = false; // whether pages read already: then a stream that opens may have missed something
+  #opened = false; // whether pages have read data: then a stream that opens later may have missed events
   #recent = [];
-  #kinds = []; // of events; the server says which there are
-  told = 0; // events so far
+  #kinds = []; // kinds of events, as listed by the server
+  told = 0; // number of events so far
   state = "off"; // off, connecting, live, lost
   since = null; // when the connection was lost
 
-  // Resolves once it is open, or is not to be waited for: what is read after that misses nothing, or
-  // is read again when it opens late.
+  // Resolves once the stream is open, or after a timeout. Data read after that misses no event: if the
+  // stream opens late, listeners read everything again.
   start(kinds) {
     this.#kinds = kinds;
     document.addEventListener("visibilitychange", this.#visible);
@@ -42,8 +42,8 @@ class Live extends EventTarget {
     this.#become("off");
   }
 
-  // Hear of events until the signal says so, first of those that came after so many were told; with
-  // null: of everything that may have been missed.
+  // Call `handler` with each event until the signal aborts, starting after event number `after`. It is
+  // called with null if events may have been missed.
   listen(handler, signal, after = this.told) {
     if (signal.aborted) return;
     this.#listeners.add(handler);
@@ -67,14 +67,14 @@ class Live extends EventTarget {
       if (this.state !== "lost") this.since = Date.now() / 1000;
       this.#become("lost");
       this.dispatchEvent(new Event("trouble"));
-      // The browser tries again by itself, unless the answer was no stream at all.
+      // The browser reconnects by itself, unless the response was not a stream.
       if (source.readyState === EventSource.CLOSED) {
         this.#again = setTimeout(() => this.#open(), RETRY_MILLISECONDS);
       }
     };
     source.addEventListener("reset", () => this.#tell(null));
     for (const kind of this.#kinds) {
-      // Trials have a kind, too, their device's: the event's comes before it.
+      // The data of a trial has its own `kind`, the device's; the event's kind overrides it.
       source.addEventListener(kind, (event) => this.#tell({ ...JSON.parse(event.data), kind }));
     }
   }
@@ -98,22 +98,22 @@ class Live extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  // A page that nobody sees gives its connection back: browsers have six for a server.
+  // A hidden page closes its connection: browsers allow only six per server.
   #visible = () => {
     clearTimeout(this.#away);
     if (document.hidden) {
       this.#away = setTimeout(() => this.#close(), HIDDEN_MILLISECONDS);
     } else if (this.#source === null) {
-      this.#open(); // and then all is read anew
-      this.dispatchEvent(new Event("trouble")); // who is signed in may have changed, too
+      this.#open(); // listeners then read everything again
+      this.dispatchEvent(new Event("trouble")); // the session may have changed, too
     }
   };
 }
 
 export const live = new Live();
 
-// Do something when told that something changed: at once, then at most every so many seconds, never
-// twice at a time, and not while nobody looks. What failed is done again a little later.
+// Returns a function that schedules `work`: at once, then at most once per `seconds`, never twice at
+// the same time, and not while the page is hidden. Failed work is retried a little later.
 export function renewer(work, seconds, signal) {
   let timer = null;
   let due = false;

@@ -1,4 +1,4 @@
-// The shell: who is signed in, which page is shown, whether the connection holds.
+// The application shell: the session, the page that is shown, the state of the connection.
 
 import { admit, get, remove, signedOut } from "/assets/api.js";
 import { fill, h } from "/assets/dom.js";
@@ -7,7 +7,8 @@ import { live, renewer } from "/assets/live.js";
 import { errorPanel, loadingPanel } from "/assets/parts.js";
 import { themeButton } from "/assets/theme.js";
 
-// A page's first part of the address, its module, its name in the navigation and who sees it there.
+// For each page: the first part of its URL, its module, its name in the navigation, and the role that
+// may see it.
 const PAGES = [
   { path: "", module: "overview", name: "Overview" },
   { path: "studies", module: "studies", name: "Studies", detail: "study" },
@@ -25,9 +26,9 @@ const banner = document.getElementById("banner");
 const spoken = document.getElementById("spoken");
 
 let session = null;
-let shown = null; // what ends the page that is shown
-let arrived = false; // whether anything was shown since this page was loaded
-const failing = new Map(); // what could not be renewed, and why
+let shown = null; // aborts the page that is shown
+let arrived = false; // whether any page was shown since the application was loaded
+const failing = new Map(); // failed updates -> error message
 
 async function start() {
   fill(tools, themeButton());
@@ -41,10 +42,10 @@ async function start() {
   }
 }
 
-// Somebody is signed in.
+// Show the pages of a session.
 async function enter(found) {
   if (!admit(found)) {
-    await leave("Sign in once more: this browser has lost what it needs to change anything.");
+    await leave("Sign in again: this browser has lost the CSRF token, which every change needs.");
     return;
   }
   session = found;
@@ -60,7 +61,7 @@ async function enter(found) {
   await route();
 }
 
-// Nobody is.
+// Show the sign-in page.
 async function leave(note = "") {
   shown?.abort();
   session = null;
@@ -89,18 +90,18 @@ async function signOut() {
   leave("You have signed out.");
 }
 
-// Whether the session still holds. An answer of 401 may be to what was asked under one that another
-// tab has replaced since; and a session that has ended looks like a lost connection to the browser.
+// Check whether the session is still valid. A 401 may belong to a session that another tab has replaced
+// since, and to the browser a stream of an ended session looks like a lost connection.
 async function check() {
   let found = null;
   try {
     found = await get("/session", { quiet: true });
   } catch (error) {
-    if (error.status !== 401) return; // the server is away: nothing is known
+    if (error.status !== 401) return; // the server cannot be reached
   }
   if (session === null || found?.id === session.id) return;
   if (found === null) {
-    await leave("Your session has ended. Sign in again to go on.");
+    await leave("Your session has ended. Sign in again to continue.");
     return;
   }
   const same = found.role === session.role && found.tenant === session.tenant;
@@ -112,7 +113,7 @@ async function check() {
 signedOut.addEventListener("end", check);
 live.addEventListener("trouble", check);
 
-// -- which page
+// -- routing
 
 async function route() {
   if (session === null) return;
@@ -138,17 +139,17 @@ async function route() {
     await open(contextOf(ending.signal, rest, waiting));
   } catch (error) {
     clearTimeout(waiting);
-    if (error.status === 401) await check(); // which shows who is there, or where to sign in
+    if (error.status === 401) await check(); // shows the sign-in page, or the new session
     if (ending.signal.aborted) return;
-    document.title = "An error · Bentham";
+    document.title = "Error · Bentham";
     fill(main, errorPanel(error, route));
   }
 }
 
-// What browsers say of a page that cannot be fetched is nothing for people.
+// The error message of the browser would not help a user.
 function unreachable(error) {
   console.info(String(error));
-  throw new Error("This page cannot be had from the server; is it running?");
+  throw new Error("This page cannot be loaded from the server; check that it is running.");
 }
 
 function decoded(part) {
@@ -159,22 +160,22 @@ function decoded(part) {
   }
 }
 
-// What a page works with. All that it begins ends with it.
+// What a page can use. Everything that it starts ends with it.
 function contextOf(signal, parameters, waiting) {
-  const told = live.told; // what happens while it reads is told to it once it listens
+  const told = live.told; // events that happen while the page loads are delivered when it listens
   return {
     session,
     parameters,
     signal,
     get: (path) => get(path, { signal }),
-    // Called once the page knows what to show; the first thing said to a screen reader is its title.
+    // Called once the page has its content. A screen reader reads the title first.
     show(title, ...nodes) {
       clearTimeout(waiting);
       if (signal.aborted) return;
       document.title = `${title} · Bentham`;
       fill(main, ...nodes);
       window.scrollTo(0, 0);
-      // What had the focus went with the page before; the first page of all leaves it alone.
+      // The focused element went with the previous page; the first page does not move the focus.
       if (arrived) main.focus({ preventScroll: true });
       arrived = true;
     },
@@ -197,13 +198,13 @@ function drawNavigation(current) {
   nav.querySelectorAll("a").forEach((anchor, place) => {
     if (pages[place] !== current) return anchor.removeAttribute("aria-current");
     anchor.setAttribute("aria-current", "page");
-    // Where the screen is narrow it may be out of sight.
+    // On a narrow screen the link may be out of view.
     const list = nav.firstChild;
     list.scrollLeft = anchor.offsetLeft - list.offsetLeft - (list.clientWidth - anchor.offsetWidth) / 2;
   });
 }
 
-// -- whether the connection holds
+// -- the state of the connection
 
 live.addEventListener("change", () => {
   const words = { live: "Live", connecting: "Connecting", lost: "Reconnecting", off: "" };
@@ -219,12 +220,12 @@ function drawBanner() {
   const [reason] = failing.values();
   const when = live.since === null ? "" : ` at ${clock(live.since)}`;
   const text = live.state === "lost"
-    ? `The connection was lost${when}. What you see may be old; trying again.`
-    : reason && `What you see may be old, since it could not be renewed; trying again. ${reason}`;
+    ? `The connection was lost${when}. The data may be out of date; reconnecting.`
+    : reason && `The data may be out of date: an update failed; retrying. ${reason}`;
   if (banner.textContent !== (text ?? "")) fill(banner, text && h("p.notice.warn", {}, text));
 }
 
-// A page that cannot be renewed must not look as if it were up to date.
+// A page that cannot be updated must not look up to date.
 async function watched(work, signal) {
   try {
     await work();
@@ -237,7 +238,7 @@ async function watched(work, signal) {
   }
 }
 
-// The address is the page's: whoever skips the navigation stays where they are.
+// The fragment of the URL names the page, so the skip link must not change it.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

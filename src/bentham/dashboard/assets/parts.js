@@ -1,4 +1,4 @@
-// What pages are made of: headings, tiles, tables, and the states of having nothing to show.
+// Components of pages: headings, tiles, tables, and the loading, empty and error states.
 
 import { fill, h, unique } from "/assets/dom.js";
 
@@ -11,7 +11,7 @@ export function panel(title, ...children) {
   return h("section.panel", { "aria-labelledby": id }, h("h2", { id }, title), children);
 }
 
-// A figure worth a glance.
+// A tile with one figure.
 export function tile(name, hint = "") {
   const value = h("span.value", {}, "–");
   const detail = h("span.detail", {}, hint);
@@ -28,7 +28,7 @@ export function badge(state) {
   return h("span.badge", { "data-state": state }, state);
 }
 
-// A share of one, as a bar beside its number.
+// A value from 0 to 1, as a bar next to its text.
 export function meter(value, text) {
   const bar = h("span");
   bar.style.width = `${100 * Math.max(0, Math.min(1, value ?? 0))}%`;
@@ -46,21 +46,21 @@ export function emptyPanel(title, ...children) {
 }
 
 export function errorPanel(error, again) {
-  const title = error.status === 404 ? "Not found" : error.title ?? "This did not work";
+  const title = error.status === 404 ? "Not found" : error.title ?? "Something went wrong";
   return h("section.empty", { role: "alert" }, h("h1", {}, title), h("p", {}, error.message),
     h("p", {},
       again && h("button", { type: "button", onclick: again }, "Try again"),
       " ",
-      h("a", { href: "#/" }, "To the overview")));
+      h("a", { href: "#/" }, "Go to the overview")));
 }
 
 export function notice(kind, ...children) {
   return h(`p.notice.${kind}`, {}, children);
 }
 
-// A table. Columns: { name, value(row), show(row), align, sort }; rows are known by their `key`.
-// `show` gives text or nodes; by `value` rows are sorted when the head of the column is pressed.
-// Where rows are many and change often, `stamp(row)` tells by all that is shown whether one has.
+// A table. Columns: { name, value(row), show(row), align }; `key` identifies a row. `show` returns text
+// or nodes; rows are sorted by `value` when the column header is pressed. For many rows that change
+// often, `stamp(row)` returns a string of everything shown, to find the rows that changed.
 export function table(caption, columns, options = {}) {
   const { key, empty = "Nothing yet.", most = 500, order, stamp } = options;
   const body = h("tbody");
@@ -80,7 +80,7 @@ export function table(caption, columns, options = {}) {
   }
 
   function sortBy(column) {
-    const first = column.align === "right"; // of numbers, the largest first
+    const first = column.align === "right"; // numbers: largest first
     state.down = state.by === column.name ? !state.down : first;
     state.by = column.name;
     draw();
@@ -97,7 +97,7 @@ export function table(caption, columns, options = {}) {
     return [...state.rows].sort((one, other) => {
       const [a, b] = [column.value(one), column.value(other)];
       const [lacksA, lacksB] = [a === null || a === undefined, b === null || b === undefined];
-      if (lacksA || lacksB) return lacksA - lacksB; // what is not known comes last, either way
+      if (lacksA || lacksB) return lacksA - lacksB; // unknown values come last in both directions
       return a < b ? -sign : a > b ? sign : 0;
     });
   }
@@ -120,7 +120,7 @@ export function table(caption, columns, options = {}) {
         const before = kept.get(name);
         if (before?.print === print) {
           before.stamped = stamped;
-          return before.node; // the focus stays where it is
+          return before.node; // keeps the focus
         }
         const node = h("tr", {}, cells.map((cell, place) =>
           place === 0
@@ -156,7 +156,7 @@ export function table(caption, columns, options = {}) {
 
 const focusable = (node) => [...node.querySelectorAll("a, button, select, input")];
 
-// Put rows in order, moving only what is out of place.
+// Put rows in order, moving only those that are out of place.
 function arrange(body, nodes) {
   let place = body.firstChild;
   for (const node of nodes) {
@@ -170,7 +170,7 @@ function arrange(body, nodes) {
   }
 }
 
-// A picture with its title, its sentence, and the same as a table for who wants to read it.
+// A drawing with a title, a one-sentence summary, and the same data as a table.
 export function figure(title, drawing, { beside = [], table: made = null } = {}) {
   const id = unique("figure");
   const summary = h("p.summary", {});
@@ -187,7 +187,7 @@ export function figure(title, drawing, { beside = [], table: made = null } = {})
   };
 }
 
-// One of a few, by buttons.
+// A group of buttons to choose one option.
 export function choice(label, options, chosen, change) {
   const group = h("div.choice", { role: "group", "aria-label": label });
   const draw = (now) => {

@@ -1,14 +1,14 @@
-// A drawing of the page as a file of its own, with the colours that it has here.
+// Saves drawings of the page as an SVG file with their current colours.
 
 import { s } from "/assets/dom.js";
 import { save } from "/assets/save.js";
 
 const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity",
   "paint-order", "font-size", "font-family", "font-weight", "visibility"];
-const WORD = 7.1; // pixels that a letter takes, about
+const WORD = 7.1; // approximate width of a letter in pixels
 const GAP = 24;
 
-// Save drawings under one another, below a title and some sentences.
+// Save drawings below each other, under a title and some sentences.
 export function savePicture(name, title, sentences, figures) {
   const style = getComputedStyle(document.body);
   const ground = getComputedStyle(document.querySelector(".panel") ?? document.body).backgroundColor;
@@ -29,7 +29,7 @@ export function savePicture(name, title, sentences, figures) {
     text(heading, GAP, 14, "650");
     let left = GAP;
     top += 20;
-    const drawn = drawing.querySelectorAll(".line"); // as many, and in the same order
+    const drawn = drawing.querySelectorAll(".line"); // the same number and order as the legend
     for (const [place, item] of legend.entries()) {
       const found = drawn[place] && getComputedStyle(drawn[place]);
       parts.push(s("line", { x1: left, x2: left + 22, y1: top - 4, y2: top - 4,
@@ -53,7 +53,7 @@ export function savePicture(name, title, sentences, figures) {
   save(name, new XMLSerializer().serializeToString(whole), "image/svg+xml");
 }
 
-// A copy whose looks need no style sheet.
+// A copy with inline styles, which needs no style sheet.
 function dressed(drawing) {
   const copy = drawing.cloneNode(true);
   const copies = [copy, ...copy.querySelectorAll("*")];

@@ -1,11 +1,11 @@
-// Colours for values: one even ramp, from what nearly is the ground to what stands out most, so that
-// more is always farther from the page's own colour. Its lightness alone tells the order, whatever
-// hues an eye can tell apart.
+// Maps values to colours with one even ramp, from close to the page's background to the strongest
+// contrast, so that larger values always stand out more. Lightness alone gives the order, also for the
+// colour-blind.
 
 import { h } from "/assets/dom.js";
 
 const STEPS = 256;
-// Lightness, chroma and hue (OKLCH) at the ends and between them.
+// Lightness, chroma and hue (OKLCH) at the ends and in the middle.
 const PALE = [0.955, 0.045, 105];
 const MIDDLE = [0.63, 0.09, 195];
 const DEEP = [0.3, 0.115, 275];
@@ -18,7 +18,7 @@ function shade(part) {
   return part < 0.5 ? between(PALE, MIDDLE, 2 * part) : between(MIDDLE, DEEP, 2 * part - 1);
 }
 
-// The ramp as pixels, low first; the browser knows how to mix them.
+// The ramp as pixels, lowest value first; the browser converts the colours.
 export function ramp(dark) {
   const canvas = h("canvas", { width: STEPS, height: 1 });
   const pen = canvas.getContext("2d", { willReadFrequently: true });
@@ -31,16 +31,16 @@ export function ramp(dark) {
   return new Uint32Array(pen.getImageData(0, 0, STEPS, 1).data.buffer);
 }
 
-// Whether the page is dark now, by its own choice or by the system's.
+// Whether the page is dark now, by the user's choice or the system's.
 export function isDark() {
   const theme = document.documentElement.dataset.theme;
   if (theme === "light" || theme === "dark") return theme === "dark";
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// Between which values the colours change: the middle 96 % of them, so that one odd value does not
-// take all the colours. Of very many values some are looked at. Where values span orders of
-// magnitude, `log` counts in factors, over three powers of ten at most.
+// The range of values that the ramp covers: the middle 96 %, so that one outlier does not use up the
+// colours. Of very many values only a sample is read. With `log` the scale is logarithmic, over at most
+// three powers of ten.
 export function endsOf(columns, log = false, most = 20_000) {
   const total = columns.reduce((sum, column) => sum + column.length, 0);
   const stride = Math.max(1, Math.floor(total / most));

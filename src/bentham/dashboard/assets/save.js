@@ -1,4 +1,4 @@
-// What is taken home: files made in the page.
+// Files that the page creates for download.
 
 // A table as CSV. Columns: [name, value(row)].
 export function csv(columns, rows) {
@@ -9,12 +9,12 @@ export function csv(columns, rows) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
-  // A text that begins like a formula would be one to a spreadsheet, whoever wrote it.
+  // A spreadsheet would run a text that begins like a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// Hand a text to the browser as a file.
+// Download a text as a file.
 export function save(name, text, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const anchor = document.createElement("a");
@@ -24,13 +24,13 @@ export function save(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-// A name as a file's, whatever was in it.
+// A safe file name made of any name.
 export function fileName(name, ending) {
   const stem = name.normalize("NFKD").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|[-.]+$/g, "");
   return `${stem.slice(0, 60) || "study"}${ending}`;
 }
 
-// The time since 1970 as text that everything reads.
+// A time in seconds since 1970 as ISO 8601.
 export function stamp(seconds) {
   return seconds === null || seconds === undefined ? "" : new Date(1000 * seconds).toISOString();
 }

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, unless somebody chose.
+// Light or dark theme: as the system has it, unless the user chose.
 
 import { h } from "/assets/dom.js";
 
@@ -16,7 +16,7 @@ function chosen() {
 
 function apply(theme) {
   document.documentElement.dataset.theme = theme;
-  // What is drawn on a canvas does not follow by itself.
+  // Canvases must be drawn again.
   document.dispatchEvent(new Event("themechange"));
 }
 
@@ -27,8 +27,8 @@ export function themeButton() {
   const button = h("button.plain.icon", { type: "button" });
   const tell = (theme) => {
     button.textContent = SIGNS[theme];
-    button.setAttribute("aria-label", `Colours: ${theme}. Change`);
-    button.title = `Colours: ${theme}`;
+    button.setAttribute("aria-label", `Colour theme: ${theme}. Change`);
+    button.title = `Colour theme: ${theme}`;
   };
   tell(chosen());
   button.addEventListener("click", () => {
@@ -36,7 +36,7 @@ export function themeButton() {
     try {
       localStorage.setItem("bentham-theme", next);
     } catch {
-      // Then it holds until the page is left.
+      // Without localStorage the choice lasts until the page is closed.
     }
     tell(next);
     apply(next);
@@ -48,7 +48,7 @@ const probe = h("span", { hidden: true });
 const known = new Map();
 document.addEventListener("themechange", () => known.clear());
 
-// A colour of the style sheet as it is now, for what is drawn on a canvas.
+// A colour of the style sheet in the current theme, for drawing on a canvas.
 export function colour(name) {
   if (!known.has(name)) {
     if (!probe.isConnected) document.body.append(probe);

@@ -1,4 +1,4 @@
-// Who ran what on which device, and when. Drawn on a canvas: there may be thousands of trials.
+// The trials of each device over time. Drawn on a canvas, since there may be thousands of trials.
 
 import { timeTicks } from "/assets/chart.js";
 import { address, fill, h } from "/assets/dom.js";
@@ -9,7 +9,7 @@ const COLOURS = 8;
 const MOST_TRIALS = 5000;
 const AXIS = 24;
 const SHORTEST = 30; // seconds
-const AHEAD = 0.08; // so much of the picture is the future, where running trials are to end
+const AHEAD = 0.08; // share of the width for the future, where running trials are expected to end
 
 export function timeline({ colourBy, say, now, signal }) {
   const canvas = h("canvas", {
@@ -19,22 +19,22 @@ export function timeline({ colourBy, say, now, signal }) {
   const tip = h("div.tip", { hidden: true });
   const legend = h("ul.legend");
   const keys = h("p.unseen", { id: "timeline-keys" },
-    "Arrow keys go from trial to trial and from device to device; Enter opens the decision.");
+    "Arrow keys move between trials and devices; Enter opens the decision.");
   const node = h("div.chart", {}, legend, h("div.canvas", {}, canvas, tip), keys);
   const trials = new Map();
-  const groups = new Map(); // who has which colour
+  const groups = new Map(); // name of a group -> number of its colour
   let devices = [];
   let seconds = 3600;
   let width = 0;
   let chosen = null;
-  let cut = false; // whether some were too many
-  let laid = null; // where things are, as drawn last
+  let cut = false; // whether trials were dropped because there were too many
+  let laid = null; // the layout of the latest drawing
 
   function layout() {
     const gutter = width < 500 ? 64 : 120;
     const row = Math.max(7, Math.min(24, 460 / Math.max(1, devices.length)));
     const end = now();
-    // As far back as was asked for, but not to before there was anything.
+    // As far back as requested, but not before the first trial.
     let first = end - SHORTEST;
     for (const trial of trials.values()) first = Math.min(first, trial.started);
     const from = Math.max(end - seconds, first);
@@ -73,7 +73,7 @@ export function timeline({ colourBy, say, now, signal }) {
     for (const [id, trial] of trials) {
       if (trial.ended !== null && trial.ended < since) trials.delete(id);
     }
-    // The oldest go first: a Map keeps the order in which they came. What runs is always shown.
+    // Drop the oldest first: a Map keeps insertion order. Running trials are always shown.
     for (const [id, trial] of trials) {
       if (trials.size <= MOST_TRIALS) break;
       if (trial.ended !== null) cut = trials.delete(id);
@@ -182,18 +182,18 @@ export function timeline({ colourBy, say, now, signal }) {
       prune();
       draw();
     },
-    // Everything anew, as the server has it.
+    // Replace everything by a response of the server.
     set(answer, range) {
       seconds = range;
       trials.clear();
       cut = false;
-      for (const trial of answer.trials.toReversed()) { // they come newest first
+      for (const trial of answer.trials.toReversed()) { // the response is newest first
         trials.set(trial.id, trial);
         group(trial);
       }
       this.devices(answer.devices.map((device) => device.name));
     },
-    // One trial began or ended.
+    // Add or update a trial that began or ended.
     put(trial) {
       trials.set(trial.id, { ...trials.get(trial.id), ...trial });
       group(trials.get(trial.id));
@@ -215,11 +215,11 @@ function shownEnd(trial, now) {
 
 function words(trial) {
   const lines = [`for ${trial.name ?? trial.study}${trial.tenant ? ` (${trial.tenant})` : ""}`];
-  lines.push(`on ${trial.device}, from ${clock(trial.started)}`);
+  lines.push(`on ${trial.device}, started ${clock(trial.started)}`);
   if (trial.state === "running") lines.push(`running; expected to take ${duration(trial.cost)}`);
   else {
     const took = duration(trial.ended - trial.started);
-    lines.push(`${trial.state} after ${took}; ${duration(trial.cost)} were expected`);
+    lines.push(`${trial.state} after ${took}; expected ${duration(trial.cost)}`);
   }
   if (trial.score !== null && trial.score !== undefined) lines.push(`score ${score(trial.score)}`);
   if (trial.reason) lines.push(trial.reason.slice(0, 120));

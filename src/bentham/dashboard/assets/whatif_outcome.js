@@ -1,4 +1,4 @@
-// One simulation: its progress, its answer, and the two pictures of it.
+// One simulation: its progress, its answer, and its two charts.
 
 import { chart, ticks } from "/assets/chart.js";
 import { fill, h } from "/assets/dom.js";
@@ -10,7 +10,7 @@ import {
 } from "/assets/whatif_words.js";
 
 const STYLES = { bentham: "main", "round-robin": "second" };
-const WIDE = 12; // times that differ by more than this factor are drawn by their powers
+const WIDE = 12; // times that differ by more than this factor get a logarithmic axis
 const DOUBLES = [1, 2, 4, 8, 16, 32, 64];
 const MARKS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 36000, 86400, 172800, 432000,
   864000, 2592000, 7776000];
@@ -51,8 +51,8 @@ export function outcome(first, cancel) {
       fill(said, trouble(run));
       running.hidden = run.state !== "waiting" && run.state !== "running";
       bar.value = run.progress;
-      share.textContent = run.state === "waiting" ? "Waiting for another to end"
-        : has ? `${percent(run.progress)}, ${run.simulated} of ${run.draws} draws; the answer gets better with each`
+      share.textContent = run.state === "waiting" ? "Waiting for another simulation to end"
+        : has ? `${percent(run.progress)}, ${run.simulated} of ${run.draws} draws; the answer improves with each`
           : "Reading the studies and drawing the first scores …";
       answer.textContent = has ? sentence(run) : question(run);
       fill(follows, more(run).map((line) => h("li", {}, line)));
@@ -70,7 +70,7 @@ function trouble(run) {
   if (run.state === "failed") return notice("bad", `The simulation failed: ${run.reason}`);
   if (run.state === "cancelled") {
     return notice("warn", "The simulation was cancelled",
-      run.answers.length ? "; what it had found until then is below." : " before it had found anything.");
+      run.answers.length ? "; the results so far are below." : " before it had any results.");
   }
   return null;
 }
@@ -78,10 +78,10 @@ function trouble(run) {
 function basis(run) {
   const draws = run.simulated < run.draws ? `${run.simulated} of ${run.draws} draws` : `${run.draws} draws`;
   return `An estimate from ${draws} over ${run.studies === 1 ? "one study" : `${run.studies} studies`}, ` +
-    `as of ${clock(run.created)}. Mean regret was about ${regret(run.estimate)} then. In brackets: the middle 80 % of the draws.`;
+    `as of ${clock(run.created)}. Mean regret was about ${regret(run.estimate)} then. Ranges are the middle 80 % of the draws.`;
 }
 
-// -- how long it takes, by the number of devices
+// -- time by number of devices
 
 function timesFigure() {
   const y = { format: (value) => (known(value) ? duration(value) : "not reached"), ticks: durationTicks };
@@ -95,13 +95,13 @@ function timesFigure() {
     { name: "Devices", value: (row) => row.devices, show: (row) => String(row.devices) },
     ...Object.entries(POLICIES).flatMap(([policy, name]) => [
       { name, align: "right", value: (row) => row[policy]?.median ?? null, show: (row) => y.format(row[policy]?.median) },
-      { name: `${name}: 80 %`, show: (row) => (row[policy] ? range(row[policy]) : "–") },
+      { name: `${name}: 80 % range`, show: (row) => (row[policy] ? range(row[policy]) : "–") },
       { name: `${name}: reached`, align: "right", value: (row) => row[policy]?.reached ?? null,
         show: (row) => percent(row[policy]?.reached) },
     ]),
   ], { key: (row) => row.devices });
   const picture = figure("How long it takes", drawing.node,
-    { beside: [h("span.estimate", {}, "an estimate")], table: list });
+    { beside: [h("span.estimate", {}, "estimate")], table: list });
 
   return {
     node: picture.node,
@@ -113,7 +113,7 @@ function timesFigure() {
       const top = most * (y.log ? 1.15 : 1.05);
       const sorted = (policy) => run.answers.filter((each) => each.policy === policy)
         .sort((one, other) => one.devices - other.devices);
-      const policies = Object.keys(POLICIES).reverse(); // Bentham's on top
+      const policies = Object.keys(POLICIES).reverse(); // Bentham's line on top
       drawing.set({
         lines: policies.map((policy) => ({
           name: POLICIES[policy], style: STYLES[policy],
@@ -125,7 +125,7 @@ function timesFigure() {
           return { style: STYLES[policy], x: there.map((each) => each.devices), y: there.map((each) => each.median) };
         }),
         guides: run.devices === run.now ? [{ x: run.now, name: `now: ${run.now}` }]
-          : [{ x: run.now, name: `now: ${run.now}` }, { x: run.devices, name: `asked: ${run.devices}` }],
+          : [{ x: run.now, name: `now: ${run.now}` }, { x: run.devices, name: `requested: ${run.devices}` }],
         ends: { x: [1, 64], y: found.length ? [y.log ? least : 0, top] : [0, 1] },
       });
       const text = describeTimes(run);
@@ -138,7 +138,7 @@ function timesFigure() {
   };
 }
 
-// A band breaks where nothing is known, and is open above where some draws did not get there.
+// A band breaks where `low` is unknown, and reaches the top where some draws did not reach the level.
 function bandsOf(answers, top) {
   const bands = [];
   let band = null;
@@ -190,12 +190,12 @@ function curvesFigure(first) {
       name: nameOf(each), align: "right", value: (row) => row[nameOf(each)], show: (row) => regret(row[nameOf(each)]) })),
   ], { key: (row) => row.time });
   const picture = figure("Mean regret over time", drawing.node,
-    { beside: [h("span.estimate", {}, "an estimate")], table: list });
+    { beside: [h("span.estimate", {}, "estimate")], table: list });
   return {
     node: picture.node,
     chart: drawing.node,
     set(run) {
-      // Bentham's come last, on top of the others.
+      // Bentham's curves come last, on top of the others.
       const curves = [...run.curves].sort((one, other) => other.policy.localeCompare(one.policy));
       drawing.set({
         lines: curves.map((curve) => ({ name: nameOf(curve), style: styleOf(run, curve), x: curve.times, y: curve.regret })),
@@ -211,7 +211,7 @@ function curvesFigure(first) {
   };
 }
 
-// Two dozen times, and each curve's value then.
+// About 24 times, and the value of each curve at each of them.
 function sampled(curves) {
   const longest = curves.reduce((found, curve) => (curve.times.length > (found?.times.length ?? 0) ? curve : found), null);
   if (longest === null) return [];

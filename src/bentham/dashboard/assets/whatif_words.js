@@ -1,9 +1,9 @@
-// What a simulation says, in words.
+// The result of a simulation in words.
 
 import { duration, known, number, percent, plural } from "/assets/format.js";
 
 export const POLICIES = { bentham: "Bentham", "round-robin": "Round robin" };
-const LITTLE = 1.1; // what is not a tenth longer than the shortest is nearly as short
+const LITTLE = 1.1; // up to this factor longer than the shortest time counts as nearly as short
 
 export function answerOf(run, devices, policy) {
   return run.answers.find((each) => each.devices === devices && each.policy === policy) ?? null;
@@ -12,74 +12,74 @@ export function answerOf(run, devices, policy) {
 export const regret = (value) => number(value, 2);
 export const devicesOf = (count) => plural(count, "device");
 
-// How long it takes, with its range.
+// The time it takes, with its range.
 export function span(answer) {
   if (answer === null) return "not simulated";
-  if (!known(answer.median)) return "longer than was simulated";
+  if (!known(answer.median)) return "longer than simulated";
   const about = duration(answer.median);
   const sure = duration(answer.low) === about && duration(answer.high) === about;
   return sure ? about : `${about} (${range(answer)})`;
 }
 
 export function range({ low, high }) {
-  if (!known(low)) return "longer than was simulated";
-  return known(high) ? `${duration(low)} to ${duration(high)}` : `${duration(low)} to longer than was simulated`;
+  if (!known(low)) return "longer than simulated";
+  return known(high) ? `${duration(low)} to ${duration(high)}` : `${duration(low)} to longer than simulated`;
 }
 
-// The question, short.
+// The question in short.
 export function question(run) {
-  const level = known(run.regret) ? regret(run.regret) : "half of mean regret now";
+  const level = known(run.regret) ? regret(run.regret) : "half of the current mean regret";
   const given = run.devices === run.now ? `${devicesOf(run.now)}, as now` : `${devicesOf(run.devices)} instead of ${run.now}`;
-  return `${given}: when below ${level}?`;
+  return `${given}: when is mean regret below ${level}?`;
 }
 
-// The answer: what whoever pays for devices wants to know first.
+// The answer in one sentence.
 export function sentence(run) {
   const asked = answerOf(run, run.devices, "bentham");
-  if (asked === null) return "There is no answer yet.";
+  if (asked === null) return "No answer yet.";
   const level = regret(run.regret);
   if (run.estimate <= run.regret) {
-    return `Mean regret is about ${regret(run.estimate)} now, which is not above ${level}: nothing is to be waited for.`;
+    return `Mean regret is already about ${regret(run.estimate)}, which is not above ${level}.`;
   }
   const same = run.devices === run.now;
-  const given = same ? `With ${devicesOf(run.now)}, as there are now,`
+  const given = same ? `With the current ${devicesOf(run.now)},`
     : `With ${devicesOf(run.devices)} instead of ${run.now},`;
   const now = answerOf(run, run.now, "bentham");
   const alike = now !== null && duration(now.median) === duration(asked.median);
-  const rather = same || now === null ? "" : alike ? `, as it is with ${run.now}`
-    : known(now.median) ? `, rather than in ${span(now)}` : `; with ${run.now} it would take longer than was simulated`;
+  const rather = same || now === null ? "" : alike ? `, the same as with ${run.now}`
+    : known(now.median) ? `, instead of ${span(now)}` : `; with ${run.now} it would take longer than simulated`;
   if (!known(asked.median)) {
-    return `${given} mean regret is not expected to fall below ${level} within what was simulated ` +
+    return `${given} mean regret is not expected to fall below ${level} within the simulated time ` +
       `(it did in ${percent(asked.reached)} of the draws)${rather}.`;
   }
   return `${given} mean regret is expected to fall below ${level} in ${span(asked)}${rather}.`;
 }
 
-// What else follows from it.
+// Further conclusions.
 export function more(run) {
   const asked = answerOf(run, run.devices, "bentham");
   const robin = answerOf(run, run.devices, "round-robin");
   if (asked === null || !known(asked.median) || run.estimate <= run.regret) return [];
   const said = [];
   if (robin !== null) {
-    said.push(`Round robin with ${run.devices} would take ${span(robin)}.`);
+    said.push(`Round robin with ${devicesOf(run.devices)} would take ${span(robin)}.`);
     const others = run.answers.filter((each) => each.policy === "round-robin");
     const enough = others.filter((each) => known(each.median) && each.median <= asked.median);
     const most = Math.max(...others.map((each) => each.devices));
     if (enough.length) {
       const least = Math.min(...enough.map((each) => each.devices));
-      if (least > run.devices) said.push(`Of the numbers simulated, round robin needs ${devicesOf(least)} to be as fast.`);
-    } else if (most > run.devices) said.push(`Not even with ${devicesOf(most)} would round robin be as fast.`);
+      if (least > run.devices) said.push(`Round robin needs ${devicesOf(least)} to be as fast (among the numbers simulated).`);
+    } else if (most > run.devices) said.push(`Round robin would not be as fast even with ${devicesOf(most)}.`);
   }
   const ours = run.answers.filter((each) => each.policy === "bentham" && known(each.median));
   const shortest = Math.min(...ours.map((each) => each.median));
   const least = Math.min(...ours.filter((each) => each.median <= LITTLE * shortest).map((each) => each.devices));
   const most = Math.max(...ours.map((each) => each.devices));
-  if (least < most) said.push(`More than ${devicesOf(least)} would bring little: ${most} are less than a tenth faster.`);
+  if (least < most) said.push(`Going beyond ${devicesOf(least)} gains little: ${most} are less than 10 % faster.`);
   return said;
 }
 
-// What the first picture shows.
+// The summary of the first chart.
 export function describeTimes(run) {
   const parts = Object.entries(POLICIES).map(([policy, name]) => {
     const all = run.answers.filter((each) => each.policy === policy);
@@ -87,15 +87,15 @@ export function describeTimes(run) {
     const missed = all.filter((each) => !known(each.median)).map((each) => each.devices);
     const ends = there.length
       ? `from ${duration(there[0].median)} with ${there[0].devices} to ${duration(there.at(-1).median)} with ${there.at(-1).devices}`
-      : "never within what was simulated";
+      : "not within the simulated time";
     const gap = missed.length && there.length ? `; not reached with ${missed.join(", ")}` : "";
     return `${name}: ${ends}${gap}`;
   });
   return `Time until mean regret is below ${regret(run.regret)}, by number of devices. ${parts.join(". ")}. ` +
-    "The bands hold the middle 80 % of the draws.";
+    "The bands contain the middle 80 % of the draws.";
 }
 
-// And the second.
+// The summary of the second chart.
 export function describeCurves(run) {
   const ends = run.curves.filter((curve) => curve.regret.length).map((curve) =>
     `${POLICIES[curve.policy]} with ${curve.devices}: ${regret(curve.regret.at(-1))} after ${duration(curve.times.at(-1))}`);

@@ -1,4 +1,4 @@
-"""Datasets, and the catalogue of what can be trained on them."""
+"""Routes for datasets, and for the catalogue of algorithms and metrics."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -19,10 +19,12 @@ _BODY = {
     "text/csv": {"schema": {"type": "string"}, "example": "length,width,kind\n5.1,3.5,setosa\n"},
     "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
 }
-DatasetName = Annotated[wire.Name, Query(description="What to call it: the file's name, say.")]
+DatasetName = Annotated[
+    wire.Name, Query(description="The name of the dataset, for example the file name.")
+]
 Owner = Annotated[
     wire.Slug | None,
-    Query(description="Whose it is, said by an admin; without it, it is for everybody."),
+    Query(description="For admins: the owner; if left out, all tenants may use the dataset."),
 ]
 
 
@@ -34,9 +36,10 @@ Owner = Annotated[
     openapi_extra={"requestBody": {"content": _BODY, "required": True}},
 )
 async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Response:
-    """Upload a table, CSV or Parquet.
+    """Upload a table as CSV or Parquet.
 
-    The same content by the same name again changes nothing, so that it takes no Idempotency-Key.
+    Uploading the same content under the same name again changes nothing, so no Idempotency-Key is
+    needed.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     shape = CONTENT_TYPES.get(kind)
@@ -59,7 +62,7 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
         async for part in request.stream():
             yield part
     except ClientDisconnect:
-        raise Invalid("the upload was broken off; send it again") from None
+        raise Invalid("the upload was interrupted; send it again") from None
 
 
 @router.get("/datasets", response_model=Page[wire.DatasetView], tags=["datasets"])
@@ -68,37 +71,37 @@ async def list_datasets(
     limit: Annotated[int, Query(ge=1, le=100)] = 100,
     after: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Response:
-    """One's own datasets and those that are everybody's, newest first, without their columns."""
+    """List the caller's datasets and the shared ones, newest first, without their columns."""
     return answered(await look(request, queries.datasets, limit, after))
 
 
 @router.get("/datasets/{dataset}", response_model=wire.DatasetView, tags=["datasets"])
 async def show_dataset(request: Request, dataset: str) -> Response:
-    """One dataset: its columns, their types as inferred, and what was noticed."""
+    """Show a dataset: its columns, their inferred types, and notes."""
     return answered(await look(request, queries.dataset, dataset))
 
 
 @router.delete("/datasets/{dataset}", response_model=wire.DatasetView, tags=["datasets"])
 async def drop(request: Request, dataset: str) -> Response:
-    """Forget a dataset for good; refused while a study that is not closed is over it."""
+    """Delete a dataset permanently; refused while a study that is not closed uses it."""
     service = context_of(request).service
     return answered(await service.drop_dataset(token_of(request), request_id(request), dataset))
 
 
 @router.get("/datasets/{dataset}/content", tags=["datasets"], response_class=Response)
 async def content(request: Request, dataset: str) -> Response:
-    """The file as it was uploaded."""
+    """Download the file as it was uploaded."""
     return streamed(*await context_of(request).service.dataset_content(token_of(request), dataset))
 
 
 @router.get("/algorithms", response_model=Page[wire.Algorithm], tags=["datasets"])
 async def list_algorithms(request: Request) -> Response:
-    """What studies may draw their candidates from: the operator's catalogue."""
+    """List the algorithms that studies may draw candidates from: the operator's catalogue."""
     items = await look(request, queries.algorithms, context_of(request).service.catalog)
     return answered({"items": items, "next": None})
 
 
 @router.get("/metrics", response_model=Page[wire.Metric], tags=["datasets"])
 async def list_metrics(request: Request) -> Response:
-    """How models are judged, and how a score is made of each metric."""
+    """List the metrics, and how a score is computed from each."""
     return answered({"items": await look(request, queries.metrics), "next": None})

@@ -1,4 +1,4 @@
-"""What a pool looks like, or a tenant's part of it: now, and over time."""
+"""Routes for the state of the pool, or of a tenant's part of it: now and over time."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ MOST_STUDIES = 50
 
 @router.get("/overview", response_model=wire.Overview, tags=["overview"])
 async def show_overview(request: Request) -> Response:
-    """Regret estimate, device time by tenant, queue and throughput; a tenant sees its own part."""
+    """Show regret, device time by tenant, queue and throughput; a tenant sees its own part."""
     return answered(await context_of(request).service.overview(token_of(request)))
 
 
@@ -27,11 +27,13 @@ async def show_trend(
     request: Request,
     seconds: Annotated[
         float | None,
-        Query(gt=0.0, le=1e10, description="So far back; all that there was if left out."),
+        Query(
+            gt=0.0, le=1e10, description="How far back, in seconds; from the beginning if left out."
+        ),
     ] = None,
     points: Annotated[int, Query(ge=2, le=1000)] = 300,
 ) -> Response:
-    """Mean regret over time, as believed now; to an operator also what round robin had reached."""
+    """Show mean regret over time, as estimated now; for an operator also under round robin."""
     service = context_of(request).service
     return answered(await service.trend(token_of(request), seconds, points))
 
@@ -39,10 +41,14 @@ async def show_trend(
 @router.get("/timeline", response_model=wire.Timeline, tags=["overview"])
 async def show_timeline(
     request: Request,
-    seconds: Annotated[float, Query(gt=0.0, le=1e10, description="So far back.")] = 3600.0,
-    limit: Annotated[int, Query(ge=1, le=10_000, description="How many at most.")] = 2000,
+    seconds: Annotated[
+        float, Query(gt=0.0, le=1e10, description="How far back, in seconds.")
+    ] = 3600.0,
+    limit: Annotated[
+        int, Query(ge=1, le=10_000, description="The maximum number of trials.")
+    ] = 2000,
 ) -> Response:
-    """Which device ran what, and for whom; a tenant sees its own trials."""
+    """Show which device ran which trial; a tenant sees its own trials."""
     view = await look(request, queries.timeline, seconds, limit)
     return await answered_in_pieces(view, "trials", 100)
 
@@ -50,18 +56,20 @@ async def show_timeline(
 @router.get("/heatmap", response_model=wire.Heatmap, tags=["overview"])
 async def show_heatmap(
     request: Request,
-    limit: Annotated[int, Query(ge=1, le=MOST_STUDIES, description="How many at most.")] = 50,
+    limit: Annotated[
+        int, Query(ge=1, le=MOST_STUDIES, description="The maximum number of studies.")
+    ] = 50,
     after: After = None,
     state: StudyState | None = None,
     studies: Annotated[
         str | None,
-        Query(max_length=2000, description="These only: ids with commas between, at most 50."),
+        Query(max_length=2000, description="Only these: at most 50 ids, separated by commas."),
     ] = None,
 ) -> Response:
-    """Studies by models, the newest study first: scores, and what is believed of the others."""
+    """Show studies by models, newest study first: observed scores, and the posterior."""
     names = None if studies is None else [name for name in studies.split(",") if name]
     if names is not None and len(names) > MOST_STUDIES:
-        raise Invalid(f"studies names {len(names)} of them; ask for at most {MOST_STUDIES}")
+        raise Invalid(f"the parameter studies lists {len(names)} ids; list at most {MOST_STUDIES}")
     service = context_of(request).service
     view = await service.heatmap(token_of(request), names, state, limit, after)
     return await answered_in_pieces(view, "items", 5)
@@ -69,5 +77,5 @@ async def show_heatmap(
 
 @router.get("/costs", response_model=wire.Costs, tags=["overview"])
 async def show_costs(request: Request) -> Response:
-    """How well costs were predicted; a tenant sees its own trials."""
+    """Show how well costs were predicted; a tenant sees its own trials."""
     return answered(await look(request, queries.costs))

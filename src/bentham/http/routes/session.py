@@ -1,4 +1,4 @@
-"""Signing in and out, from a browser."""
+"""Routes to sign in and out from a browser."""
 
 import structlog
 from fastapi import APIRouter, Request
@@ -17,16 +17,16 @@ logger = structlog.get_logger("bentham.http")
 
 @router.post("/session", response_model=wire.SessionView)
 async def sign_in(request: Request, asked: wire.SignIn) -> Response:
-    """Sign in with an admin's or a tenant's token: sets a cookie that stands for it from then on.
+    """Sign in with an admin's or a tenant's token; the response sets a session cookie.
 
-    The cookie takes the place of `Authorization` on every address. Changes by cookie need the
-    header `X-CSRF-Token`, too. A session ends with its token, when it is unused for 12 hours, and
-    when the server is started again.
+    The cookie replaces `Authorization` on every path. Changes by cookie also need the header
+    `X-CSRF-Token`. A session ends with its token, after 12 hours without use (30 days with `keep`),
+    and when the server restarts.
     """
     context, token = context_of(request), asked.token.strip()
     caller = await context.service.read(token, queries.caller)
     if caller.role == "device":
-        raise Forbidden("devices have no page; sign in with an admin's or a tenant's token")
+        raise Forbidden("a device token cannot sign in; use an admin's or a tenant's token")
     before = session_of(request)
     if before is not None:
         context.sessions.end(before)
@@ -38,10 +38,10 @@ async def sign_in(request: Request, asked: wire.SignIn) -> Response:
 
 
 @router.get(
-    "/session", response_model=wire.SessionView, responses={204: {"description": "Nobody is."}}
+    "/session", response_model=wire.SessionView, responses={204: {"description": "Not signed in."}}
 )
 async def show_session(request: Request) -> Response:
-    """Who is signed in by the cookie; nothing where there is none."""
+    """Show who is signed in by the cookie; 204 without a cookie."""
     if session_of(request) is None and "authorization" not in request.headers:
         return Response(status_code=204)
     session = _required(request)
@@ -50,7 +50,7 @@ async def show_session(request: Request) -> Response:
 
 @router.delete("/session", status_code=204, response_class=Response)
 async def sign_out(request: Request) -> Response:
-    """Sign out: the session and its streams end, the token stays good."""
+    """Sign out: the session and its streams end; the token stays valid."""
     cookie = context_of(request).sessions.end(_required(request))
     return Response(status_code=204, headers={"set-cookie": cookie})
 

@@ -1,4 +1,4 @@
-"""The live stream of events (server-sent events), each caller's own."""
+"""The live stream of events (server-sent events); each caller sees its own."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,22 +24,23 @@ _EXAMPLE = 'id: 7\nevent: trial-completed\ndata: {"id": "t_...", "state": "compl
     responses={200: {"content": {"text/event-stream": {"example": _EXAMPLE}}}},
 )
 async def stream_events(request: Request) -> Response:
-    """What happens, as it happens: everything for an admin, a tenant's own for a tenant.
+    """Stream events as they happen: all events for an admin, its own for a tenant.
 
-    `Last-Event-ID` goes on from there. An event `reset` means that some were missed: read anew.
-    A stream that was opened by cookie keeps its session in use, and ends with it.
+    `Last-Event-ID` resumes the stream after that event. An event `reset` means that events were
+    missed: read the current state again. A stream opened by cookie keeps its session in use, and
+    ends with it.
     """
     token = token_of(request)
     caller = await look(request, queries.owner)
     context = context_of(request)
     text = request.headers.get("last-event-id")
     if text is not None and not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise Invalid("Last-Event-ID is the id of an event of this stream")
+        raise Invalid("the Last-Event-ID is invalid; send the id of an event of this stream")
     last = None if text is None else int(text)
     context.service.check_listeners(caller)
     return StreamingResponse(
         _lines(context, token, session_of(request), caller, last),
-        headers={"X-Accel-Buffering": "no"},  # else some proxies hand it on in large pieces
+        headers={"X-Accel-Buffering": "no"},  # otherwise some proxies buffer it
         media_type="text/event-stream",
     )
 
@@ -51,7 +52,8 @@ async def _lines(
     caller: Caller,
     last: int | None,
 ) -> AsyncIterator[bytes]:
-    # Not before this is read from: of who hangs up by then, nothing would ever be let go.
+    # Subscribe here, not earlier: if the client disconnects before this runs, nothing would
+    # unsubscribe it.
     with context.service.listening(caller, last) as (subscription, missed):
         if session is not None:
             session.streams.add(subscription)
@@ -61,11 +63,11 @@ async def _lines(
             else:
                 yield b": hello\n\n"
                 async for told in missed:
-                    if not _good(context, token, session):  # however slowly it takes them
+                    if not _good(context, token, session):  # the client may read slowly
                         return
                     yield _line(told)
             while not subscription.cut:
-                if not _good(context, token, session):  # revoked or expired: it hears nothing more
+                if not _good(context, token, session):  # revoked or expired
                     break
                 try:
                     async with asyncio.timeout(ALIVE_SECONDS):
@@ -76,7 +78,7 @@ async def _lines(
                 if latest is None or not _good(context, token, session):
                     break
                 yield _line(latest)
-        except Refusal:  # the server stops or has lost its storage; the listener comes back
+        except Refusal:  # the server stops or has lost its storage; the client reconnects
             pass
         finally:
             if session is not None:

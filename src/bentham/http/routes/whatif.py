@@ -1,4 +1,4 @@
-"""What if there were more devices, or fewer: for operators."""
+"""Routes for what-if questions: more or fewer devices. For operators."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -15,8 +15,8 @@ router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["what if"])
 async def ask_what_if(request: Request, asked: wire.WhatIfCreate) -> Response:
     """Ask when mean regret would fall below a level; the answer is computed in the background.
 
-    One is computed at a time, four may wait, and the latest twenty are kept until the server
-    ends. Takes an admin's token.
+    One question is computed at a time, up to four wait, and the latest twenty are kept until the
+    server stops. Requires an admin token.
     """
     service, token = context_of(request).service, token_of(request)
     key = await key_of(request, token)
@@ -25,9 +25,9 @@ async def ask_what_if(request: Request, asked: wire.WhatIfCreate) -> Response:
 
 @router.get("/whatif", response_model=Page[wire.WhatIf])
 async def list_what_ifs(request: Request) -> Response:
-    """The latest questions and their answers, the newest first, without curves.
+    """List the latest questions and their answers, newest first, without curves.
 
-    Takes an admin's token.
+    Requires an admin token.
     """
     items = await context_of(request).service.what_ifs(token_of(request))
     return answered({"items": items, "next": None})
@@ -35,11 +35,11 @@ async def list_what_ifs(request: Request) -> Response:
 
 @router.get("/whatif/{whatif}", response_model=wire.WhatIf)
 async def show_what_if(request: Request, whatif: str) -> Response:
-    """One question, and its answer as far as it is known. Takes an admin's token."""
+    """Show a question and its answer so far. Requires an admin token."""
     return answered(await context_of(request).service.what_if(token_of(request), whatif))
 
 
 @router.delete("/whatif/{whatif}", response_model=wire.WhatIf)
 async def cancel_what_if(request: Request, whatif: str) -> Response:
-    """Cancel a question; what is known of its answer stays. Takes an admin's token."""
+    """Cancel a question; its answer so far stays. Requires an admin token."""
     return answered(await context_of(request).service.cancel_what_if(token_of(request), whatif))

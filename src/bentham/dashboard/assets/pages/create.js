@@ -1,4 +1,4 @@
-// A new study: its data, what to predict, how models are judged.
+// The form for a new study: its data, the column to predict, the metric.
 
 import { all, post } from "/assets/api.js";
 import { address, fill, h } from "/assets/dom.js";
@@ -11,7 +11,7 @@ import { field } from "/assets/pages/create_field.js";
 const DEFAULT_CANDIDATES = 40;
 const MOST_CANDIDATES = 500;
 const LONGEST_NAME = 200;
-// What people call the column to predict; anything else they choose themselves.
+// Usual names of the column to predict; any other must be chosen by the user.
 const USUAL = ["target", "label", "class", "y"];
 
 export async function open(context) {
@@ -22,7 +22,7 @@ export async function open(context) {
   ]);
   if (admin && !tenants.length) {
     context.show("New study", heading("New study"), emptyPanel("No tenants yet",
-      h("p", {}, "A study belongs to a tenant. Make one first: ",
+      h("p", {}, "A study belongs to a tenant. Create one first: ",
         h("code", {}, "bentham tenant create NAME"), ".")));
     return;
   }
@@ -30,20 +30,20 @@ export async function open(context) {
   const said = h("div", { role: "alert" });
   const details = h("div.stack", { hidden: true });
   const tenant = admin ? field("Tenant", h("select", {},
-    tenants.map((each) => h("option", { value: each.name }, each.name))), "Whose study it is.") : null;
+    tenants.map((each) => h("option", { value: each.name }, each.name))), "The owner of the study.") : null;
   const owner = () => (tenant ? tenant.input.value : null);
   const columns = columnsPart(() => suggest());
   const target = field("Column to predict", h("select", { required: true, name: "target" }));
   const judged = judgePart(metrics.items, () => more.suit(judged.task()));
-  const name = field("Name of the study", h("input", {
+  const name = field("Study name", h("input", {
     required: true, maxlength: LONGEST_NAME, name: "name", autocomplete: "off", size: "34",
   }));
-  const count = field("Models to choose among", h("input", {
+  const count = field("Number of candidate models", h("input", {
     type: "number", min: 1, max: MOST_CANDIDATES, value: DEFAULT_CANDIDATES, required: true, name: "candidates",
-  }), "The defaults of all algorithms come first; more of them take longer to try.");
+  }), "The default of each algorithm comes first; more models take longer to try.");
   const more = morePart(algorithms.items);
   const create = h("button.main", { type: "submit" }, "Create the study");
-  const named = { by: "page" }; // until somebody writes a name
+  const named = { by: "page" }; // until the user enters a name
 
   name.input.addEventListener("input", () => (named.by = name.input.value ? "person" : "page"));
   target.input.addEventListener("change", () => suggest());
@@ -58,7 +58,7 @@ export async function open(context) {
     name.input.value = (column ? `${stem}: ${column.name}` : stem).slice(0, LONGEST_NAME);
   }
 
-  // A dataset is there, or none any longer.
+  // A dataset was chosen; null if it was deselected.
   function use(found) {
     dataset = found;
     fill(said);
@@ -90,7 +90,7 @@ export async function open(context) {
         ...more.body(),
         ...(owner() && { tenant: owner() }),
       });
-      // Whoever has left since stays where they are.
+      // If the user has left the page since, do not navigate.
       if (!context.signal.aborted) location.hash = address("studies", study.id);
     } catch (error) {
       if (context.signal.aborted) return;
@@ -104,7 +104,7 @@ export async function open(context) {
   tenant?.input.addEventListener("change", () => data.reset());
   fill(details,
     columns.node,
-    panel("What to find",
+    panel("Study settings",
       h("div.fields", {}, target.node, judged.nodes, name.node, count.node),
       more.node, said, h("div.actions", {}, create)));
   context.show("New study", heading("New study"),
@@ -112,14 +112,14 @@ export async function open(context) {
       panel("Data", tenant?.node, data.node), details));
 }
 
-// Task and metric: what the server would take, unless somebody says otherwise.
+// Task and metric: the defaults of the server, which the user can override.
 function judgePart(metrics, change) {
   let likely = null;
   const task = field("Task", h("select", { name: "task" },
-    h("option", { value: "" }, "By what is in the column"),
-    h("option", { value: "classification" }, "Classification: tell classes apart"),
+    h("option", { value: "" }, "Inferred from the column"),
+    h("option", { value: "classification" }, "Classification: predict a class"),
     h("option", { value: "regression" }, "Regression: predict a number")));
-  const metric = field("Judged by", h("select", { name: "metric" }));
+  const metric = field("Metric", h("select", { name: "metric" }));
   const byName = new Map(metrics.map((each) => [each.name, each]));
 
   function offer() {
@@ -127,7 +127,7 @@ function judgePart(metrics, change) {
     const wanted = task.input.value || likely;
     const suited = metrics.filter((each) => !wanted || each.task === wanted);
     fill(metric.input, h("option", { value: "" }, wanted
-      ? `Default (${wanted === "regression" ? "r2" : "accuracy"})` : "Default, by the task"),
+      ? `Default (${wanted === "regression" ? "r2" : "accuracy"})` : "Default for the task"),
     suited.map((each) => h("option", { value: each.name, selected: each.name === before }, each.name)));
     tell();
   }
@@ -136,8 +136,8 @@ function judgePart(metrics, change) {
     change();
     const chosen = byName.get(metric.input.value);
     metric.hint.textContent = chosen
-      ? `${chosen.title}. Score: ${chosen.score}.` : "Scores are better when larger.";
-    task.hint.textContent = task.input.value || !likely ? "" : `It looks like ${likely}.`;
+      ? `${chosen.title}. Score: ${chosen.score}.` : "Larger scores are better.";
+    task.hint.textContent = task.input.value || !likely ? "" : `Inferred: ${likely}.`;
   }
 
   task.input.addEventListener("change", offer);
@@ -145,7 +145,7 @@ function judgePart(metrics, change) {
   return {
     nodes: [task.node, metric.node],
     task: () => task.input.value || byName.get(metric.input.value)?.task || likely,
-    // Whether the task is to be sent; otherwise the server finds it out itself.
+    // Whether to send the task; otherwise the server infers it.
     said: () => task.input.value !== "" || metric.input.value !== "",
     metric: () => metric.input.value,
     suggest(column, type, rows) {
@@ -155,7 +155,7 @@ function judgePart(metrics, change) {
   };
 }
 
-// As the server would take it.
+// The task that the server would infer.
 function guess(column, said, rows) {
   if (said === "category" || (!said && (column.type === "category" || !column.numeric))) return "classification";
   if (said === "number" || !column.whole) return "regression";

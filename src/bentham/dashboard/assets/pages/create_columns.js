@@ -1,34 +1,34 @@
-// What was found in the data: its columns, as what they are taken, and what is odd.
+// The columns of the data: their inferred types, and notes about irregularities.
 
 import { fill, h } from "/assets/dom.js";
 import { plural, whole } from "/assets/format.js";
 import { notice, panel, table } from "/assets/parts.js";
 
-const MOST = 100; // rows of the preview; the rest is found by name
+const MOST = 100; // columns listed; the others can be found by name
 const TYPES = [["number", "number"], ["category", "category"], ["ignored", "ignored"]];
 
 export function columnsPart(change) {
   let dataset = null;
   let target = "";
-  const types = new Map(); // those that are not as inferred
+  const types = new Map(); // types that differ from the inferred ones
   const selects = new Map();
   const counted = h("p.summary", {});
   const notes = h("div.stack", {});
   const find = h("input", { id: "find-column", type: "search", autocomplete: "off", oninput: () => draw(),
-    // To find a column is not to create the study.
+    // Enter in the search field must not submit the form.
     onkeydown: (event) => event.key === "Enter" && event.preventDefault() });
   const filter = h("div.filter", {}, h("label", { for: "find-column" }, "Find a column"), find);
-  const list = table("Columns, one by one", [
+  const list = table("List of columns", [
     { name: "Column", show: (column) => column.name },
-    { name: "Taken as", show: typeCell },
+    { name: "Type", show: typeCell },
     { name: "Missing", align: "right", show: (column) => whole(column.missing) },
     { name: "Distinct", align: "right", show: (column) => whole(column.distinct) },
     { name: "Note", show: (column) =>
-      [column.note, column.name === target && "to predict"].filter(Boolean).join("; ") || "–" },
-  ], { key: (column) => column.name, most: MOST, empty: "No column is called like that." });
+      [column.note, column.name === target && "target"].filter(Boolean).join("; ") || "–" },
+  ], { key: (column) => column.name, most: MOST, empty: "No column matches." });
   const node = panel("Columns", counted, notes, filter, h("div.tall", {}, list.node));
 
-  // Kept as they are: the focus must not go astray when something is chosen.
+  // Selects are reused, so that the focus stays when a type is chosen.
   function typeCell(column) {
     if (!selects.has(column.name)) selects.set(column.name, typeSelect(column));
     return selects.get(column.name);
@@ -36,7 +36,7 @@ export function columnsPart(change) {
 
   function typeSelect(column) {
     const select = h("select", {
-      "aria-label": `Take ${column.name} as`,
+      "aria-label": `Type of ${column.name}`,
       onchange: () => {
         if (select.value === column.type) types.delete(column.name);
         else types.set(column.name, select.value);
@@ -52,7 +52,7 @@ export function columnsPart(change) {
     for (const column of dataset.columns) kinds[types.get(column.name) ?? column.type] += 1;
     counted.textContent = `${plural(dataset.rows, "row")}, ${plural(dataset.width, "column")}: ` +
       `${plural(kinds.number, "number")}, ${plural(kinds.category, "category", "categories")}, ` +
-      `${whole(kinds.ignored)} ignored. Change what was taken for the wrong thing.`;
+      `${whole(kinds.ignored)} ignored. Correct types that were inferred wrongly.`;
   }
 
   function draw() {
@@ -74,7 +74,7 @@ export function columnsPart(change) {
       tell();
       draw();
     },
-    // Which one is to be predicted.
+    // Mark the column to predict.
     mark(name) {
       target = name;
       draw();

@@ -1,4 +1,4 @@
-// The data of a new study: a file to upload, or what is there already.
+// The data of a new study: a file to upload, or an existing dataset.
 
 import { all, upload } from "/assets/api.js";
 import { fill, h } from "/assets/dom.js";
@@ -22,7 +22,7 @@ export function dataPart(context, owner, use) {
   open("file");
   return {
     node: h("div.stack", {},
-      h("div", {}, choice("Where the data is", [["file", "Upload a file"], ["known", "Use a dataset"]],
+      h("div", {}, choice("Data source", [["file", "Upload a file"], ["known", "Use an existing dataset"]],
         "file", open)),
       body),
     reset: () => way.reset(),
@@ -37,8 +37,8 @@ function filePart(context, owner, use) {
   const input = h("input.unseen", { type: "file", accept: ".csv,.tsv,.txt,.parquet", id: "file",
     onchange: () => input.files[0] && take(input.files[0]) });
   const drop = h("label.drop", { for: "file" },
-    h("strong", {}, "Drop a CSV or Parquet file here"), h("span", {}, "or press to choose one"),
-    h("span.quiet", {}, "The first row of a CSV names its columns."));
+    h("strong", {}, "Drop a CSV or Parquet file here"), h("span", {}, "or click to choose one"),
+    h("span.quiet", {}, "The first row of a CSV file must contain the column names."));
   const said = h("div", { role: "alert" });
   const bar = h("progress", { max: 1, "aria-label": "Upload" });
   const shown = h("div.upload", { hidden: true });
@@ -54,7 +54,7 @@ function filePart(context, owner, use) {
 
   function take(chosen) {
     file = chosen;
-    input.value = ""; // so that the same can be chosen again
+    input.value = ""; // so that the same file can be chosen again
     send(printable(file.name));
   }
 
@@ -66,7 +66,7 @@ function filePart(context, owner, use) {
     use(null);
     fill(said);
     bar.removeAttribute("value");
-    const told = h("span.quiet", {}, "Sending …");
+    const told = h("span.quiet", {}, "Uploading …");
     fill(shown, h("strong", {}, file.name), ` ${bytes(file.size)} `, bar, told,
       h("button.small", { type: "button", onclick: () => ending.abort() }, "Cancel"));
     shown.hidden = false;
@@ -78,7 +78,7 @@ function filePart(context, owner, use) {
         signal: ending.signal,
         progress(share) {
           bar.value = share;
-          told.textContent = share < 1 ? `${Math.round(100 * share)} %` : "Looking into it …";
+          told.textContent = share < 1 ? `${Math.round(100 * share)} %` : "Reading the data …";
         },
       });
       if (ending.signal.aborted) return;
@@ -95,10 +95,10 @@ function filePart(context, owner, use) {
   }
 
   function failed(error, name) {
-    const again = field("Name of the dataset", h("input", { value: name, maxlength: LONGEST_NAME, size: "34",
+    const again = field("Dataset name", h("input", { value: name, maxlength: LONGEST_NAME, size: "34",
       onkeydown(event) {
         if (event.key !== "Enter") return;
-        event.preventDefault(); // it is not the study that is sent
+        event.preventDefault(); // must not submit the study
         send(again.input.value);
       } }));
     fill(shown, h("strong", {}, file.name), ` ${bytes(file.size)}, not uploaded. `, another("Choose another file"),
@@ -129,7 +129,7 @@ function filePart(context, owner, use) {
   return { node, reset: begin, leave: () => going?.abort() };
 }
 
-// Parquet begins with its own sign; whatever else it is, the server looks at it as CSV.
+// Parquet files begin with "PAR1"; the server reads any other file as CSV.
 async function typeOf(file) {
   const start = new Uint8Array(await file.slice(0, 4).arrayBuffer());
   return String.fromCharCode(...start) === "PAR1" ? PARQUET : CSV;
@@ -139,7 +139,7 @@ function printable(name) {
   return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").trim().slice(0, LONGEST_NAME) || "data";
 }
 
-// -- what is there
+// -- an existing dataset
 
 function knownPart(context, owner, use) {
   const said = h("div", { role: "alert" });
@@ -162,7 +162,7 @@ function knownPart(context, owner, use) {
     const own = items.filter((each) => owner() === null || !each.tenant || each.tenant === owner());
     chosen.input.disabled = !own.length;
     fill(chosen.input,
-      h("option", { value: "" }, own.length ? "Choose a dataset" : "There is none yet: upload a file"),
+      h("option", { value: "" }, own.length ? "Choose a dataset" : "No datasets yet: upload a file"),
       own.map((each) => h("option", { value: each.id },
         `${each.name} (${plural(each.rows, "row")}, ${plural(each.width, "column")})`)));
   }

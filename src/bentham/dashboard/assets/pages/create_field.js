@@ -1,4 +1,4 @@
-// A thing to fill in: its label, the control, a hint.
+// A form field: label, control, hint.
 
 import { h, unique } from "/assets/dom.js";
 

@@ -1,4 +1,4 @@
-// The newest decisions, as they are made.
+// The latest decisions, updated live.
 
 import { fill, h } from "/assets/dom.js";
 import { clock, duration, number, score } from "/assets/format.js";
@@ -38,7 +38,7 @@ export async function open(context) {
     list.set(decisions);
   }
 
-  // The newest; what was there already follows them, unless so many came that some would be missing.
+  // Read the newest; the known ones follow them, unless so many are new that there would be a gap.
   async function read() {
     const made = await page(null);
     const first = decisions.findIndex((each) => each.id === made.items.at(-1)?.id);
@@ -67,8 +67,8 @@ export async function open(context) {
   await read();
   context.show("Decisions",
     heading("Decisions"),
-    h("p.quiet", {}, "Each time a device is free, the model that promises most per second is run. ",
-      "Open one to see why."),
+    h("p.quiet", {}, "Whenever a device is free, the model with the highest expected improvement per ",
+      "second runs. Open a decision to see why."),
     none, some);
   const plan = context.renewer(read, READ_SECONDS);
   const redraw = context.renewer(async () => draw(), 0.5);
@@ -83,13 +83,13 @@ export async function open(context) {
 
 function decisionTable(withTenants, trials) {
   const name = (each) => each.study_name || each.study;
-  return table("Decisions, the newest first", [
+  return table("Decisions, newest first", [
     { name: "Model", show: (each) => toDecision(each.id, each.model) },
     { name: "Study", show: (each) => toStudy(each.study, name(each)) },
     ...(withTenants ? [{ name: "Tenant", show: (each) => each.tenant }] : []),
     { name: "Time", align: "right", show: (each) => clock(each.time) },
     { name: "Device", align: "nowrap", show: (each) => each.device },
-    { name: "By", show: (each) => REASONS[each.reason] ?? each.reason },
+    { name: "Reason", show: (each) => REASONS[each.reason] ?? each.reason },
     { name: "EI", align: "right", show: (each) => number(each.expected_improvement) },
     { name: "Cost", align: "right", show: (each) => duration(each.cost) },
     { name: "EI rate", align: "right", show: (each) => `${number(each.rate)} /s` },

@@ -1,4 +1,4 @@
-// Studies by models: what was observed, what is believed, and where it pays to look next.
+// Studies by models: observed scores, the posterior, and the EI rate.
 
 import { address, fill, h, link, unique } from "/assets/dom.js";
 import { number, plural, score, whole } from "/assets/format.js";
@@ -9,7 +9,7 @@ import { endsOf, isDark, ramp } from "/assets/ramp.js";
 
 const PAGE = 50;
 const BATCH = 20;
-const MOST = 5000; // studies that are read
+const MOST = 5000; // maximum number of studies
 const ORDERS = [["newest", "Newest first"], ["name", "By name"], ["best", "Best score first"],
   ["uncertainty", "Most uncertain first"]];
 
@@ -24,17 +24,17 @@ export async function open(context) {
   follow(context, rows, page, first.next);
 }
 
-// Read the other pages one after the other, then keep rows up to date as things happen.
+// Read the other pages one after the other, then keep rows up to date with events.
 function follow(context, rows, page, next) {
   const changed = new Set();
   let reading = false;
-  let quiet = true; // whether nothing happened since all that is seen was read
+  let quiet = true; // whether no event arrived since the visible rows were read
 
   async function readOn(after) {
     reading = true;
     try {
       while (after !== null && rows.size < MOST) {
-        page.progress(`${plural(rows.size, "study", "studies")} read, more to come …`);
+        page.progress(`${plural(rows.size, "study", "studies")} loaded, loading more …`);
         const more = await context.get(`/heatmap?limit=${PAGE}&after=${encodeURIComponent(after)}`);
         if (rows.take(more)) page.rearrange();
         after = more.next;
@@ -42,15 +42,15 @@ function follow(context, rows, page, next) {
       page.progress(after === null ? "" : `The first ${plural(MOST, "study", "studies")} are shown; there are more.`);
     } catch (error) {
       if (context.signal.aborted) return;
-      page.progress(`Not all studies are here: ${error.message}`, () => readOn(after));
+      page.progress(`Not all studies could be loaded: ${error.message}`, () => readOn(after));
     }
     reading = false;
-    plan(); // for what happened meanwhile
+    plan(); // for events that arrived meanwhile
   }
 
   const plan = context.renewer(async () => {
     if (reading || !changed.size) return;
-    // What is in view comes first.
+    // Rows in view come first.
     const seen = page.seen().filter((row) => changed.has(row.study)).map((row) => row.study);
     const batch = [...new Set([...seen, ...changed])].slice(0, BATCH);
     for (const study of batch) changed.delete(study);
@@ -78,7 +78,7 @@ function follow(context, rows, page, next) {
     plan();
   });
 
-  // After a connection was lost there may be studies that nobody told of.
+  // After a lost connection there may be studies without an event.
   async function startAnew() {
     changed.clear();
     const again = await context.get(`/heatmap?limit=${PAGE}`).catch(() => null);
@@ -88,7 +88,7 @@ function follow(context, rows, page, next) {
     page.renewValues();
   }
 
-  // What one study learned moves what is believed of others, too, a little; no event says so.
+  // A score of one study slightly changes the posterior of others, for which there is no event.
   context.every(20, () => {
     if (quiet) return;
     quiet = true;
@@ -102,7 +102,7 @@ function follow(context, rows, page, next) {
 function build(context, rows) {
   const admin = context.session.role === "admin";
   const state = { kind: "observed", own: false, order: "newest", text: "" };
-  let kept = null; // where the mark is: { study, slot }
+  let kept = null; // the selected cell: { study, slot }
   const note = h("p.quiet", { role: "status" });
   const legend = h("div.heat-legend");
   const empty = h("div", { hidden: true });
@@ -133,7 +133,7 @@ function build(context, rows) {
     renewValues();
   } });
   const zoom = (way, sign, name) => h("button", { type: "button", "aria-label": name, title: name,
-    onclick: () => context.say(`Cells of ${map.zoom(way)} pixels`) }, sign);
+    onclick: () => context.say(`Cell size: ${map.zoom(way)} pixels`) }, sign);
 
   const controls = h("div.heat-controls", {},
     choice("What the colours show", Object.entries(KINDS).map(([kind, { name }]) => [kind, name]),
@@ -143,12 +143,12 @@ function build(context, rows) {
       }),
     h("div.beside", {}, h("label.unseen", { for: filter.id }, "Filter"), filter,
       h("label.unseen", { for: order.id }, "Order"), order,
-      h("span", {}, own, " ", h("label", { for: own.id }, "Colours by study")),
-      h("div.choice", { role: "group", "aria-label": "Size of the cells" },
-        zoom(-1, "−", "Smaller cells"), zoom(0, "Fit", "Fit the width"), zoom(1, "+", "Larger cells"))));
+      h("span", {}, own, " ", h("label", { for: own.id }, "Colour scale per study")),
+      h("div.choice", { role: "group", "aria-label": "Cell size" },
+        zoom(-1, "−", "Smaller cells"), zoom(0, "Fit", "Fit to width"), zoom(1, "+", "Larger cells"))));
   const picture = figure("Studies by models", h("div", {}, controls, legend, map.node, empty),
     { table: { node: detail.node } });
-  picture.details.querySelector("summary").textContent = "The study at the mark, as a table";
+  picture.details.querySelector("summary").textContent = "The selected study as a table";
   picture.details.addEventListener("toggle", fillDetail);
 
   function fillDetail() {
@@ -169,16 +169,16 @@ function build(context, rows) {
   }
 
   const noStudies = () => emptyPanel("No studies yet",
-    h("p", {}, "A study is one table and the models to choose among."), link("#/new", "Create a study"));
+    h("p", {}, "A study is a dataset with its candidate models."), link("#/new", "Create a study"));
   const noMatch = () => emptyPanel("No study matches",
-    h("p", {}, `None of ${plural(rows.size, "study", "studies")} is named like that.`),
+    h("p", {}, `None of ${plural(rows.size, "study", "studies")} matches the filter.`),
     h("button", { type: "button", onclick: () => {
       filter.value = state.text = "";
       rearrange();
       filter.focus();
     } }, "Show all"));
 
-  // The same rows, other values: colours, words and figures.
+  // Update colours, descriptions and figures; the rows stay the same.
   function renewValues() {
     const { log } = KINDS[state.kind];
     const ends = endsOf(rows.shown.map((row) => row[state.kind]), log);
@@ -202,7 +202,7 @@ function build(context, rows) {
     node: h("div.heat-page", {}, picture.node, note),
     renew: rearrange,
     renewValues() {
-      // Rows stay where they are while somebody points at them.
+      // Rows keep their order while the user points at them.
       if (map.grid.matches(":hover") || map.grid.matches(":focus")) renewValues();
       else rearrange();
     },
@@ -216,18 +216,18 @@ function build(context, rows) {
   };
 }
 
-// A cell in words, the most important first.
+// The description of a cell, most important part first.
 function words(rows, place, slot, admin) {
   const row = rows.shown[place];
   const name = admin ? `${row.name} (${row.tenant})` : row.name;
   const cell = rows.cell(row, slot);
-  if (cell === null) return [name, rows.models[rows.columns[slot]], "not one of its models"];
+  if (cell === null) return [name, rows.models[rows.columns[slot]], "not a candidate of this study"];
   const said = [name, cell.model];
   if (cell.state === "observed") said.push(`observed ${score(cell.observed)}`);
   else {
     said.push(cell.state);
     if (Number.isFinite(cell.mean)) said.push(`mean ${score(cell.mean)} ± ${number(cell.sigma)}`);
-    if (Number.isFinite(cell.rate)) said.push(`EI rate ${number(cell.rate)} a second`);
+    if (Number.isFinite(cell.rate)) said.push(`EI rate ${number(cell.rate)} per second`);
   }
   return said;
 }
@@ -254,16 +254,16 @@ function drawLegend(node, state, ends) {
     : ends === null ? ["–", "–"] : [show(state.kind, ends.low), show(state.kind, ends.high)];
   const without = state.kind === "observed" ? "untried" : state.kind === "rate" ? "tried" : null;
   fill(node,
-    h("span.heat-scale", {}, low, bar, high, KINDS[state.kind].log ? " (in factors)" : ""),
+    h("span.heat-scale", {}, low, bar, high, KINDS[state.kind].log ? " (log scale)" : ""),
     h("ul.heat-keys", {},
       without && h(`li.${without}`, {}, without),
       h("li.running", {}, "running"), h("li.failed", {}, "failed"), h("li.unlisted", {}, "not listed")));
 }
 
-// One study's row, to read.
+// One row of the heatmap as a table.
 function rowTable() {
   const title = h("p");
-  const list = table("Models of the study at the mark", [
+  const list = table("Models of the selected study", [
     { name: "Model", value: (cell) => cell.model, show: (cell) => cell.model },
     { name: "State", value: (cell) => cell.state, show: (cell) => badge(cell.state) },
     ...Object.entries(KINDS).map(([kind, { name }]) => ({

@@ -1,4 +1,4 @@
-// The whole at a glance, left open on a wall: for an operator everything, for a tenant its own.
+// The overview, suitable for a wall display: everything for an operator, its own part for a tenant.
 
 import { chart, timeTicks } from "/assets/chart.js";
 import { address, h, link } from "/assets/dom.js";
@@ -17,7 +17,7 @@ export async function open(context) {
   const admin = context.session.role === "admin";
   const state = { range: keptRange(), skew: 0, names: new Map(), meanwhile: null };
   const now = () => Date.now() / 1000 + state.skew;
-  // Who never chose sees all there is, as far as a day goes.
+  // By default, show everything, up to a day.
   if (state.range === null) {
     const { time, since } = await context.get("/trend?points=2");
     state.range = (RANGES.find(([seconds]) => time - since <= seconds) ?? RANGES.at(-1))[0];
@@ -29,8 +29,8 @@ export async function open(context) {
     devices: tile("Devices busy"),
     running: tile("Trials running"),
     throughput: tile("Trials ended"),
-    latency: tile("To decide (median)"),
-    queue: tile("Left to try"),
+    latency: tile("Decision time (median)"),
+    queue: tile("Untried models"),
   };
   const unseen = admin ? ["running"] : ["devices", "latency"];
   const row = h("div.tiles", {}, Object.entries(tiles)
@@ -46,13 +46,13 @@ export async function open(context) {
   });
   const listed = trialTable("Trials shown", admin, 200);
   const ran = figure("Devices", bars.node, { table: listed });
-  const ranges = choice("Time shown", RANGES, state.range, (chosen) => {
+  const ranges = choice("Time range", RANGES, state.range, (chosen) => {
     state.range = chosen;
     keepRange(chosen);
     renewTrend();
     renewTimeline();
   });
-  const latest = trialTable("Latest trials", admin, LATEST);
+  const latest = trialTable("List of latest trials", admin, LATEST);
   const shares = tenantTable(admin);
 
   async function readOverview() {
@@ -76,7 +76,7 @@ export async function open(context) {
     const found = await context.get(`/timeline?seconds=${range}`);
     for (const trial of found.trials) state.names.set(trial.study, trial.name);
     bars.set(found, range);
-    meanwhile.forEach(take); // the answer may be from before these
+    meanwhile.forEach(take); // events that arrived meanwhile may be newer than the response
     if (state.meanwhile === meanwhile) state.meanwhile = null;
     state.cut = found.cut;
     tellTimeline();
@@ -84,7 +84,7 @@ export async function open(context) {
 
   function take(event) {
     bars.put({ ...event, name: state.names.get(event.study) ?? event.study });
-    // Of a study that ran nothing lately only the server knows the name.
+    // The name of a study without recent trials must be read from the server.
     if (!state.names.has(event.study)) renewTimeline();
   }
 
@@ -93,8 +93,8 @@ export async function open(context) {
     const count = (name) => trials.filter((trial) => trial.state === name).length;
     const text = `${plural(trials.length, "trial")} in the last ${duration(state.range)}: ` +
       `${count("running")} running, ${count("complete")} complete, ${count("failed")} failed, ` +
-      `${count("lost")} lost.` + (state.cut || bars.cut() ? " There were more; the newest are shown." : "") +
-      " Pale ends are expected; ✕ failed, ? lost.";
+      `${count("lost")} lost.` + (state.cut || bars.cut() ? " There are more; the newest are shown." : "") +
+      " Pale ends show the expected end; ✕ failed, ? lost.";
     ran.summarise(text);
     bars.describe(`Device timeline. ${text}`);
     const time = (trial) => trial.ended ?? trial.started;
@@ -138,8 +138,8 @@ export async function open(context) {
     nothing ? noStudies(admin) : [
       trend.node,
       ran.node,
-      admin ? panel("Tenants", shares.node) : panel("Your part", shares.node),
-      panel("Lately", latest.node),
+      admin ? panel("Tenants", shares.node) : panel("Your tenant", shares.node),
+      panel("Latest trials", latest.node),
     ]);
   if (nothing) {
     context.listen((event) => event?.kind === "study-created" && context.reload());
@@ -159,7 +159,7 @@ function keepRange(seconds) {
   try {
     localStorage.setItem(SHOWN_BEFORE, String(seconds));
   } catch {
-    // It holds until the page is left.
+    // Without localStorage it lasts until the page is closed.
   }
 }
 
@@ -171,9 +171,9 @@ function showTiles(tiles, found) {
   const running = found.tenants.reduce((sum, tenant) => sum + tenant.running_trials, 0);
   tiles.running.set(whole(running));
   tiles.throughput.set(whole(ten),
-    `in ten minutes, ${whole(found.throughput.last_hour)} in the hour`);
+    `in the last 10 min, ${whole(found.throughput.last_hour)} in the last hour`);
   tiles.queue.set(whole(found.queue.untried_arms),
-    `models in ${plural(found.queue.open_studies, "open study", "open studies")}`);
+    `in ${plural(found.queue.open_studies, "open study", "open studies")}`);
   if (found.devices) {
     const lost = found.leases_lost ? `; ${plural(found.leases_lost, "trial")} lost so far` : "";
     tiles.devices.set(`${whole(found.devices.busy)} / ${whole(found.devices.registered)}`,
@@ -181,13 +181,13 @@ function showTiles(tiles, found) {
   }
   if (found.latency) {
     tiles.latency.set(duration(found.latency.median),
-      `99 in 100 within ${duration(found.latency.p99)}`);
+      `99th percentile: ${duration(found.latency.p99)}`);
   }
 }
 
 function trendFigure(admin) {
   const lines = chart({
-    label: "Mean regret over time, an estimate",
+    label: "Mean regret over time (estimate)",
     x: { format: (time) => clock(time), tick: (time) => clock(time, time % 60 !== 0), ticks: timeTicks },
     y: { format: (value) => number(value) },
   });
@@ -201,10 +201,10 @@ function trendFigure(admin) {
   if (admin) {
     columns.push({ name: "Round robin", align: "right", show: (row) => number(row[5]) });
   }
-  const rows = table("Mean regret over time, an estimate", columns, { key: ([time]) => time });
+  const rows = table("Mean regret over time (estimate)", columns, { key: ([time]) => time });
   const shown = figure("Mean regret over time", lines.node, {
     beside: h("span.estimate", {
-      title: "Nobody knows a study's best score before all its models were tried: it is believed.",
+      title: "A study's best score is unknown until all its models have been tried, so it is estimated.",
     }, "estimate"),
     table: rows,
   });
@@ -226,7 +226,7 @@ function trendFigure(admin) {
       const { times, regret, low, high, round_robin: turns } = found;
       lines.set({
         lines: [
-          ...(turns ? [{ name: "Round robin, the same trials in turn", style: "faint", x: times, y: turns }] : []),
+          ...(turns ? [{ name: "Round robin with the same trials", style: "faint", x: times, y: turns }] : []),
           { name: "Mean regret (estimate, 80 % band)", style: "main", x: times, y: regret },
         ],
         bands: [{ style: "main", x: times, low, high }],
@@ -242,13 +242,13 @@ function trendFigure(admin) {
 
 function trendWords({ times, regret, low, high, round_robin: turns }) {
   const end = times.length - 1;
-  if (end < 0 || !known(regret[end])) return "No study was open in this time.";
+  if (end < 0 || !known(regret[end])) return "No study was open in this time range.";
   const first = regret.findIndex(known);
   const band = `80 % band ${number(low[end])} to ${number(high[end])}`;
-  let text = `Studies are believed to be ${number(regret[end])} from their best on average ` +
+  let text = `On average, studies are an estimated ${number(regret[end])} from their best ` +
     `(${band}); at ${clock(times[first], false)} it was ${number(regret[first])}.`;
   if (turns && known(turns[end])) {
-    text += ` The same trials, given to studies in turn, would have left ${number(turns[end])}.`;
+    text += ` With the same trials, round robin would be at ${number(turns[end])}.`;
   }
   return text;
 }
@@ -261,13 +261,13 @@ function trialTable(caption, admin, most) {
     { name: "Device", show: (trial) => trial.device },
     { name: "State", show: (trial) => badge(trial.state) },
     { name: "Started", show: (trial) => clock(trial.started) },
-    { name: "Took", align: "right", show: took },
+    { name: "Duration", align: "right", show: took },
     { name: "Score", align: "right", show: (trial) => score(trial.score) },
     { name: "Decision", show: (trial) => h("a", {
       href: address("decisions", trial.id),
       "aria-label": `Why ${trial.model} for ${trial.name}`,
     }, "why") },
-  ], { key: (trial) => trial.id, most, empty: "No trial yet." });
+  ], { key: (trial) => trial.id, most, empty: "No trials yet." });
 }
 
 function took(trial) {
@@ -298,22 +298,22 @@ function tenantTable(admin) {
     columns.splice(5, 0, { name: "Share", align: "right", value: (one) => one.share,
       show: (one) => meter(one.share, percent(one.share)) });
   }
-  return table(admin ? "Tenants" : "Your part", columns, {
+  return table(admin ? "List of tenants" : "Figures of your tenant", columns, {
     key: (one) => one.tenant,
     order: admin ? { by: "Share", down: true } : undefined,
-    empty: "No tenant yet.",
+    empty: "No tenants yet.",
   });
 }
 
 function noDevices() {
-  return notice("warn", "No device is registered, so nothing is trained. Start one on a machine ",
-    "that reaches this server: ", h("code", {}, "bentham worker"), ".");
+  return notice("warn", "No device is registered, so no trials run. Start a worker on a machine ",
+    "that can reach this server: ", h("code", {}, "bentham worker"), ".");
 }
 
 function noStudies(admin) {
   return emptyPanel("No studies yet",
     h("p", {}, admin
-      ? "Give a tenant a token, or begin a study for one, and its trials show up here."
-      : "Upload a table, say what to predict, and watch models being tried."),
+      ? "Give a tenant a token, or create a study for one; its trials appear here."
+      : "Upload a table and choose the column to predict; the trials appear here."),
     h("p", {}, h("a.button.main", { href: "#/new" }, "New study")));
 }

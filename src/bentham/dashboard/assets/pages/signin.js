@@ -1,4 +1,4 @@
-// Signing in by a token.
+// The sign-in page.
 
 import { post } from "/assets/api.js";
 import { fill, h } from "/assets/dom.js";
@@ -29,15 +29,15 @@ export function signIn(enter, note) {
 
   return h("section.panel.narrow", { "aria-labelledby": "sign-in" },
     h("h1", { id: "sign-in" }, "Sign in"),
-    h("p.quiet", {}, "See what the devices do, for whom, and why."),
+    h("p.quiet", {}, "See which models the devices train, for which study, and why."),
     said,
     h("form.form", { onsubmit: submit },
       h("div.field", {},
         h("label", { for: "token" }, "Token"),
         token,
         h("span.hint", { id: "token-hint" },
-          "Your operator gives it to you. The operator's own is in the file admin.token where the ",
-          "server keeps its data.")),
-      h("div", {}, keep, " ", h("label", { for: "keep" }, "Stay signed in on this device")),
+          "Ask your operator for a token. The first admin token is in the file admin.token in the ",
+          "server's data directory.")),
+      h("div", {}, keep, " ", h("label", { for: "keep" }, "Stay signed in for 30 days")),
       h("div.actions", {}, button)));
 }

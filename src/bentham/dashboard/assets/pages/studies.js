@@ -1,4 +1,4 @@
-// All studies, as they come on.
+// The list of studies, updated live.
 
 import { all } from "/assets/api.js";
 import { fill, h, link } from "/assets/dom.js";
@@ -7,7 +7,7 @@ import { toStudy } from "/assets/links.js";
 import { badge, choice, emptyPanel, heading, meter, table } from "/assets/parts.js";
 
 const MOST = 2000;
-// Reading all of them is the server's work: the more there are, the less often.
+// Reading the list costs the server time: the more studies, the less often.
 const READ_SECONDS = 2;
 const SECONDS_OF_EACH = 0.02;
 const STATES = [["", "All"], ["open", "Open"], ["paused", "Paused"], ["closed", "Closed"]];
@@ -32,7 +32,7 @@ export async function open(context) {
     }));
   const some = h("div.panel", {}, filter, counted, list.node);
   const none = emptyPanel("No studies yet",
-    h("p", {}, "A study takes a table of data and finds the model that predicts a column of it best."),
+    h("p", {}, "A study finds the model that best predicts one column of a table."),
     h("a.button.main", { href: "#/new" }, "New study"));
   const body = h("div", {}, some);
 
@@ -46,7 +46,7 @@ export async function open(context) {
     counted.textContent = `${plural(found.length, "study", "studies")}` +
       `${found.length < studies.size ? ` of ${whole(studies.size)}` : ""}: ` +
       `${whole(open)} open, ${plural(running, "trial")} running.` +
-      (studies.size >= MOST ? ` Only the newest ${whole(MOST)} are here.` : "");
+      (studies.size >= MOST ? ` Only the newest ${whole(MOST)} are listed.` : "");
     list.set(found);
   }
 
@@ -72,7 +72,7 @@ export async function open(context) {
   });
 }
 
-// What an event tells of its study, until all is read again.
+// Update a study by an event until the list is read again.
 function follow(study, event) {
   if (!study) return;
   if (event.kind === "trial-leased") {
@@ -116,8 +116,8 @@ function studyTable(withTenants) {
     { name: "Created", align: "right", value: (study) => study.created,
       show: (study) => clock(study.created, false) },
   ].filter((column) => withTenants || column.name !== "Tenant");
-  return table("Studies, one by one", columns, {
-    key: (study) => study.id, empty: "No study is like that.", order: { by: "Created", down: true },
+  return table("List of studies", columns, {
+    key: (study) => study.id, empty: "No study matches.", order: { by: "Created", down: true },
     stamp: (study) => [study.state, study.incumbent?.score, study.incumbent?.model, study.untried,
       study.trials.running, study.device_seconds].join(),
   });

@@ -1,4 +1,4 @@
-// One study: how far it is, what comes next and why, and what to take home.
+// One study: its progress, the next model and why, results and exports.
 
 import { h, link } from "/assets/dom.js";
 import { duration, known, number, plural, score, whole } from "/assets/format.js";
@@ -10,7 +10,7 @@ import { results } from "/assets/pages/study_results.js";
 import { trials } from "/assets/pages/study_trials.js";
 
 const READ_SECONDS = 1.5;
-const ANYWAY_SECONDS = 30; // what is believed of it may change with others' scores
+const ANYWAY_SECONDS = 30; // scores of other studies may change its posterior
 
 export async function open(context) {
   const [id] = context.parameters;
@@ -55,7 +55,7 @@ export async function open(context) {
   });
 }
 
-// Whether an event is about the study, or about another's trial over the same data.
+// Whether an event is about the study, or about a trial of another study over the same data.
 function concerns(event, study) {
   if (event.id === study.id) return event.kind.startsWith("study-");
   const over = study.data || study.dataset;
@@ -82,7 +82,7 @@ function headPart(context, study, renew) {
       last = state + reason;
       shown.replaceChildren(badge(state));
       said.replaceChildren();
-      if (state === "closed") said.append(notice("", `Closed: ${reason || "it is over"}.`));
+      if (state === "closed") said.append(notice("", `Closed: ${reason || "no reason given"}.`));
       if (state === "paused") said.append(notice("warn", "Paused: no new trials start until it is resumed."));
       moves.set();
     },
@@ -93,7 +93,7 @@ function tiles() {
   const best = tile("Best so far");
   const tried = tile("Models tried");
   const time = tile("Device time");
-  const more = tile("May still be added");
+  const more = tile("Highest EI");
   return {
     node: h("div.tiles", {}, [best, tried, time, more].map((each) => each.node)),
     set({ study, candidates: all }) {
@@ -109,8 +109,8 @@ function tiles() {
       const hopeful = all.filter((each) => known(each.expected_improvement))
         .sort((one, other) => other.expected_improvement - one.expected_improvement)[0];
       if (hopeful) {
-        more.set(number(hopeful.expected_improvement), `the most that is expected: ${hopeful.model}`);
-      } else more.set("–", study.state === "open" ? "nothing is left to try" : `the study is ${study.state}`);
+        more.set(number(hopeful.expected_improvement), `expected improvement of ${hopeful.model}`);
+      } else more.set("–", study.state === "open" ? "no model is left to try" : `the study is ${study.state}`);
     },
   };
 }
@@ -119,18 +119,18 @@ function nextPart() {
   const model = h("p.next-model", {});
   const why = h("p", {});
   const facts = h("dl.facts", {});
-  const node = panel("Next in line", model, why, facts);
+  const node = panel("Next model", model, why, facts);
   return {
     node,
     set({ next }) {
-      model.textContent = next.model ?? "Nothing";
+      model.textContent = next.model ?? "None";
       model.classList.toggle("quiet", next.model === null);
       why.textContent = next.reason;
       facts.hidden = next.model === null;
       facts.replaceChildren(...[
         ["Expected improvement", number(next.expected_improvement)],
         ["Predicted cost", duration(next.cost)],
-        ["EI rate", `${number(next.rate)} a second`],
+        ["EI rate", `${number(next.rate)} per second`],
       ].flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
     },
   };
@@ -151,8 +151,8 @@ function aboutPart() {
         known(stop.trials) && `after ${plural(stop.trials, "trial")}`,
         known(stop.cost) && `after ${duration(stop.cost)} of device time`,
         known(stop.deadline) && `at ${new Date(1000 * stop.deadline).toLocaleString("en-GB")}`,
-        known(stop.expected_gain) && `when nothing is expected to add ${number(stop.expected_gain)}`,
-        "when every model was tried",
+        known(stop.expected_gain) && `when no model is expected to add ${number(stop.expected_gain)}`,
+        "when every model has been tried",
       ].filter(Boolean);
       const split = training && (training.split.kind === "folds"
         ? `${training.split.folds} folds` : `${Math.round(100 * training.split.share)} % held out`);
@@ -161,8 +161,8 @@ function aboutPart() {
         ["Size", known(study.rows) &&
           `${plural(study.rows, "row")}, ${plural(study.columns ?? 0, "column")} to learn from`],
         ["Predicts", training && `${training.target} (${training.task})`],
-        ["Judged by", split ? `${study.metric}, ${split}` : study.metric],
-        ["Closes by itself", rules.join(", or ")],
+        ["Metric", split ? `${study.metric}, ${split}` : study.metric],
+        ["Closes", rules.join(", or ")],
         ["Weight", number(study.weight)],
         ["Created", new Date(1000 * study.created).toLocaleString("en-GB")],
         ["Id", study.id],

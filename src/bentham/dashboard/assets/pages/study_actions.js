@@ -1,4 +1,4 @@
-// Pause, resume, close: what is done to a study from its page.
+// The actions of a study: pause, resume, close.
 
 import { post } from "/assets/api.js";
 import { fill, h, unique } from "/assets/dom.js";
@@ -24,8 +24,8 @@ export function actions(context, study, renew) {
       if (!context.signal.aborted) fill(said, notice("bad", error.message));
     }
     for (const button of buttons) button.disabled = false;
-    // The button that was pressed may be gone: the focus goes to the one in its place,
-    // unless somebody has taken it elsewhere meanwhile.
+    // The button that was pressed may be hidden: the focus moves to the one in its place,
+    // unless the user has moved it meanwhile.
     const place = buttons.includes(held) && held.hidden ? buttons.find((each) => !each.hidden) : held;
     const lost = document.activeElement === document.body || buttons.includes(document.activeElement);
     if (lost && place?.isConnected) place.focus();
@@ -43,17 +43,17 @@ export function actions(context, study, renew) {
   };
 }
 
-// Asked before what cannot be undone.
+// Confirmation of an action that cannot be undone.
 function question(name, yes) {
   const id = unique("question");
   const dialog = h("dialog", { "aria-labelledby": id },
     h("form.form", { method: "dialog" },
-      h("h2", { id }, `Close ${name} for good?`),
-      h("p", {}, "No more models are tried for it. Trials that run go on, what they show is kept, ",
-        "and all that was found stays here. A closed study cannot be opened again; to stop it for ",
-        "a while, pause it."),
+      h("h2", { id }, `Close ${name} permanently?`),
+      h("p", {}, "No more trials start. Running trials continue, and their results are stored. ",
+        "Everything found so far stays available. A closed study cannot be reopened; to stop it ",
+        "temporarily, pause it."),
       h("div.actions", {},
-        h("button", { value: "no", autofocus: true }, "Keep it"),
+        h("button", { value: "no", autofocus: true }, "Cancel"),
         h("button.danger", { value: "yes" }, "Close the study"))));
   dialog.addEventListener("close", () => {
     if (dialog.returnValue === "yes") yes();

@@ -1,4 +1,4 @@
-// Every model of a study: what is believed of it, what it scored, what it would bring and cost.
+// The candidate models of a study: posterior, score, expected improvement and cost.
 
 import { fill, h } from "/assets/dom.js";
 import { quantile, ticks } from "/assets/chart.js";
@@ -6,19 +6,19 @@ import { duration, known, number, plural, score, settings, whole } from "/assets
 import { badge, choice, figure, panel, table } from "/assets/parts.js";
 import { toDecision } from "/assets/links.js";
 
-const MANY = 20; // from so many values on, a few may lie beyond the edge
+const MANY = 20; // with at least this many values, a few may lie beyond the axis
 
 export function candidates() {
   const drawing = picture();
   const list = candidateTable();
   let given = null;
   let order = "mean";
-  const sorting = choice("Order", [["mean", "By believed score"], ["rate", "By EI rate"]], order,
+  const sorting = choice("Order", [["mean", "By score"], ["rate", "By EI rate"]], order,
     (now) => {
       order = now;
       draw();
     });
-  const shown = figure("What is believed of each model", drawing.node, { beside: [sorting] });
+  const shown = figure("Scores and posterior by model", drawing.node, { beside: [sorting] });
   const whole = panel("Candidates", h("div.tall", {}, list.node));
 
   function draw() {
@@ -26,7 +26,7 @@ export function candidates() {
     const sentence = told(study, all);
     drawing.set([...all].sort(orders[order]), study.incumbent?.score ?? null, sentence);
     shown.summarise(sentence);
-    list.set([...all].sort(orders.mean)); // so are those without a rate
+    list.set([...all].sort(orders.mean)); // the order of rows without an EI rate
   }
 
   return {
@@ -52,12 +52,12 @@ function told(study, all) {
   const likely = (counts.untried ?? []).filter((each) => known(each.mean)).sort(orders.mean)[0];
   const best = study.incumbent && `The best so far is ${study.incumbent.model} with ` +
     `${score(study.incumbent.score)}. `;
-  const hope = likely && `Of the untried, ${likely.model} is believed best: ` +
-    `${score(likely.mean)} give or take ${number(likely.sigma, 2)}.`;
+  const hope = likely && `Of the untried models, ${likely.model} has the highest posterior mean: ` +
+    `${score(likely.mean)} ± ${number(likely.sigma, 2)}.`;
   return `${plural(all.length, "model")}: ${parts.join(", ")}. ${best || ""}${hope || ""}`.trim();
 }
 
-// -- the picture: a line for each model
+// -- the chart: a line for each model
 
 function picture() {
   const axis = h("div.axis-line", {});
@@ -65,11 +65,11 @@ function picture() {
   const rows = h("div.rows", {});
   const image = h("div.beliefs", { role: "img" }, axis, h("div.field-of", {}, rows, mark));
   const legend = h("ul.legend.beliefs-legend", {},
-    h("li.seen", {}, "observed"), h("li.believed", {}, "believed: mean ± one standard deviation"),
+    h("li.seen", {}, "observed"), h("li.believed", {}, "posterior mean ± one standard deviation"),
     h("li.running", {}, "running"), h("li.failed", {}, "failed"), h("li.best", {}, "best so far"));
   const kept = new Map();
   const node = h("div", {}, legend,
-    h("div.tall.scroll", { tabindex: "0", role: "region", "aria-label": "Beliefs, model by model" }, image));
+    h("div.tall.scroll", { tabindex: "0", role: "region", "aria-label": "Scores and posterior, chart" }, image));
 
   return {
     node,
@@ -108,12 +108,12 @@ function line(each, at, low) {
     if (each.state === "failed") place("cross", each.mean, "×");
   } else if (each.state === "failed") place("cross", low, "×");
   const text = each.state === "observed" ? score(each.score)
-    : known(each.mean) ? `${score(each.mean)} ± ${number(each.sigma, 2)}` : "not known";
+    : known(each.mean) ? `${score(each.mean)} ± ${number(each.sigma, 2)}` : "unknown";
   return h("div.belief", { "data-state": each.state, title: `${each.model}, ${each.state}: ${text}` },
     h("span.name", {}, each.model), track);
 }
 
-// Where the axis ends: around all, but for a few that are far below.
+// The ends of the axis: around all values, except a few that are far below.
 function ends(all) {
   const lows = all.map((each) => each.score ?? (known(each.mean) ? each.mean - each.sigma : null))
     .filter(known);
@@ -129,18 +129,18 @@ function ends(all) {
 // -- the table
 
 function candidateTable() {
-  return table("Candidates, one by one", [
+  return table("List of candidates", [
     { name: "Model", value: (each) => each.model, show: modelCell },
     { name: "State", value: (each) => each.state, show: (each) => badge(each.state) },
     { name: "Score", align: "right", value: (each) => each.score, show: (each) => score(each.score) },
-    { name: "Believed", align: "right", value: (each) => each.mean, show: believed },
+    { name: "Posterior", align: "right", value: (each) => each.mean, show: believed },
     { name: "EI", align: "right", value: (each) => each.expected_improvement,
       show: (each) => number(each.expected_improvement) },
     { name: "EI rate", align: "right", value: (each) => each.rate,
       show: (each) => (known(each.rate) ? `${number(each.rate)} /s` : "–") },
-    { name: "Cost predicted", align: "right", value: (each) => each.cost,
+    { name: "Predicted cost", align: "right", value: (each) => each.cost,
       show: (each) => duration(each.cost) },
-    { name: "Took", align: "right", value: (each) => each.duration ?? null,
+    { name: "Duration", align: "right", value: (each) => each.duration ?? null,
       show: (each) => duration(each.duration) },
     { name: "Decision", show: (each) =>
       (each.trial ? toDecision(each.trial, "Why", h("span.unseen", {}, ` ${each.model}`)) : "") },

@@ -1,4 +1,4 @@
-// How a study's best score came about.
+// The best score of a study over time.
 
 import { chart, quantile, ticks } from "/assets/chart.js";
 import { duration, known, plural, score } from "/assets/format.js";
@@ -13,12 +13,12 @@ export function learning() {
     height: 250, label: "Best score so far over time",
     x: { format: duration, ticks: elapsed }, y: { format: score, tick: short },
   });
-  const list = table("Scores as they came", [
+  const list = table("Scores over time", [
     { name: "After", value: (line) => line.seconds, show: (line) => duration(line.seconds) },
     { name: "Model", value: (line) => line.model, show: (line) => toDecision(line.trial, line.model) },
     { name: "Score", align: "right", value: (line) => line.score, show: (line) => score(line.score) },
     { name: "Best so far", align: "right", value: (line) => line.best, show: (line) => score(line.best) },
-    { name: "Device time by then", align: "right", value: (line) => line.device_seconds,
+    { name: "Device time used", align: "right", value: (line) => line.device_seconds,
       show: (line) => duration(line.device_seconds) },
   ], { key: (line) => line.trial, empty: "No score yet." });
   const shown = figure("Best so far", drawing.node, { table: list });
@@ -38,7 +38,7 @@ export function learning() {
       const last = record.at(-1);
       const now = study.state === "open" ? Date.now() / 1000 - study.created : 0;
       const end = Math.max(last.seconds, now);
-      // One wild score must not flatten the rest: what is far below stands at the lower edge.
+      // One outlier must not flatten the chart: scores far below are drawn at the lower edge.
       const low = Math.min(record[0].best, quantile(record.map((line) => line.score), 0.1));
       drawing.set({
         lines: [{
@@ -57,7 +57,7 @@ export function learning() {
 }
 
 function told(study, record) {
-  if (!record.length) return "No score yet: the first trial is still to end.";
+  if (!record.length) return "No score yet: no trial has completed.";
   const last = record.at(-1);
   const found = record.find((line) => line.best === last.best);
   return `${score(last.best)} (${study.metric}) is the best of ${plural(record.length, "score")}; ` +

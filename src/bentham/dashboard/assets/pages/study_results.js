@@ -1,4 +1,4 @@
-// What a study found, to take home.
+// The results of a study, and their export.
 
 import { text } from "/assets/api.js";
 import { copyButton, fill, h } from "/assets/dom.js";
@@ -28,7 +28,7 @@ export function results(context) {
   const found = h("div.stack", {});
   const said = h("div", { role: "alert" });
   const button = (label, work) => h("button", { type: "button", onclick: work }, label);
-  const script = button("Script that trains it (.py)", () => asking(async () => {
+  const script = button("Training script (.py)", () => asking(async () => {
     const path = `/studies/${encodeURIComponent(given.study.id)}/script`;
     save(fileName(given.study.name, ".py"), await text(path, { signal: context.signal }), "text/x-python");
   }));
@@ -40,7 +40,7 @@ export function results(context) {
     save(fileName(given.study.name, "-candidates.csv"), csv(CANDIDATES, given.candidates), "text/csv"));
   const best = panel("Best configuration", found);
   const exports = panel("Export",
-    h("p.quiet", {}, "Files to keep, as things are now."),
+    h("p.quiet", {}, "Download the current results."),
     h("div.actions", {}, script, configuration, record, every), said);
   exports.tabIndex = -1;
 
@@ -67,7 +67,7 @@ export function results(context) {
       configuration.hidden = incumbent === null;
       record.disabled = !given.record.length;
       if (incumbent === null) {
-        fill(found, h("p.quiet", {}, "No model has a score yet; the best one so far will stand here."));
+        fill(found, h("p.quiet", {}, "No model has a score yet; the best one will appear here."));
         return;
       }
       const shown = JSON.stringify({
@@ -83,7 +83,7 @@ export function results(context) {
       fill(found,
         h("p", {}, `${incumbent.model} scored ${score(incumbent.score)}.`),
         h("div.copied", {}, code, copyButton(() => code.textContent)),
-        metrics.childElementCount > 0 && h("h3", {}, "Its metrics"),
+        metrics.childElementCount > 0 && h("h3", {}, "Metrics"),
         metrics.childElementCount > 0 && metrics);
     },
   };

@@ -1,4 +1,4 @@
-// The trials of a study, the newest first, as they run.
+// The trials of a study, newest first, updated live.
 
 import { fill, h } from "/assets/dom.js";
 import { clock, duration, known, percent, score } from "/assets/format.js";
@@ -10,22 +10,22 @@ const PAGE = 100;
 export function trials(context, study) {
   const found = new Map();
   let next = null;
-  const list = table("Trials, the newest first", [
+  const list = table("Trials, newest first", [
     { name: "Model", value: (trial) => trial.model, show: (trial) => trial.model },
     { name: "State", value: (trial) => trial.state, show: stateCell },
     { name: "Score", align: "right", value: (trial) => trial.score, show: (trial) => score(trial.score) },
     { name: "Device", align: "nowrap", value: (trial) => trial.device, show: (trial) => trial.device },
     { name: "Started", align: "right", value: (trial) => trial.started,
       show: (trial) => clock(trial.started) },
-    { name: "Took", align: "right", value: (trial) => took(trial), show: (trial) => duration(took(trial)) },
+    { name: "Duration", align: "right", value: (trial) => took(trial), show: (trial) => duration(took(trial)) },
     { name: "Predicted", align: "right", value: (trial) => trial.cost,
       show: (trial) => duration(trial.cost) },
-    { name: "More", show: (trial) => h("span.links", {},
+    { name: "Details", show: (trial) => h("span.links", {},
       toDecision(trial.id, "Why", h("span.unseen", {}, ` ${trial.model}`)), " ",
       trial.state !== "running" && h("a", {
         href: `/v1/trials/${encodeURIComponent(trial.id)}/log`, target: "_blank", rel: "noopener",
       }, "Log", h("span.unseen", {}, ` of ${trial.model}, in a new tab`))) },
-  ], { key: (trial) => trial.id, empty: "No trial yet: the first starts when a device is free.",
+  ], { key: (trial) => trial.id, empty: "No trials yet: the first starts when a device is free.",
     order: { by: "Started", down: true } });
   const said = h("div", { role: "alert" });
   const more = h("button", { type: "button", hidden: true, onclick: () => older() }, "Older trials");
@@ -41,7 +41,7 @@ export function trials(context, study) {
   async function read() {
     const page = await context.get(path(null));
     if (!found.size) next = page.next;
-    // The answer may be older than what was told of a trial's end.
+    // The response may be older than the event of a trial's end.
     for (const trial of page.items) if (!known(found.get(trial.id)?.ended)) found.set(trial.id, trial);
     more.hidden = next === null;
     draw();
@@ -63,14 +63,14 @@ export function trials(context, study) {
     }
   }
 
-  // How long those that run have been at it.
+  // Update the duration of running trials.
   context.every(1, () => [...found.values()].some((trial) => trial.state === "running") && draw());
   const redraw = context.renewer(async () => draw(), 0.5);
   return {
     node,
     read,
     take(event) {
-      found.set(event.id, event); // as the trial is now
+      found.set(event.id, event); // the event holds the current state of the trial
       redraw();
     },
   };

@@ -1,4 +1,4 @@
-// What if there were more devices, or fewer? Simulated from what is believed now.
+// What-if simulations: more or fewer devices, starting from the current posterior.
 
 import { post, remove } from "/assets/api.js";
 import { address, fill, h, unique } from "/assets/dom.js";
@@ -17,14 +17,14 @@ export async function open(context) {
     : runs.items.find((run) => ACTIVE.has(run.state) || run.state === "complete") ?? null;
   const place = h("div.form");
   const earlier = earlierRuns();
-  let shown = null; // the run that is shown: { id, view }
+  let shown = null; // the run that is shown: { id, state, view }
   let polling = false;
 
   const ask = questionForm(async (body) => {
     const run = await post("/whatif", body, { signal: context.signal });
     history.replaceState(null, "", address("whatif", run.id));
     show(run);
-    context.say("The simulation has begun.");
+    context.say("The simulation has started.");
     await renewList();
   });
 
@@ -47,7 +47,7 @@ export async function open(context) {
     earlier.set((await context.get("/whatif")).items);
   }
 
-  // While one runs: what it knows by now.
+  // While a simulation runs, read its results so far.
   async function poll() {
     if (polling || shown === null || !ACTIVE.has(shown.state)) return;
     polling = true;
@@ -59,20 +59,20 @@ export async function open(context) {
       context.say(run.state === "complete" ? sentence(run) : `The simulation is ${run.state}.`);
       await renewList();
     } catch (error) {
-      if (error.status !== 404) return; // the banner tells of a lost connection; the next look may do
+      if (error.status !== 404) return; // the banner reports a lost connection; the next poll may succeed
       shown = null;
-      fill(place, notice("warn", "The server no longer knows this simulation: it keeps the latest, ",
-        "and none over a restart. Ask again."));
+      fill(place, notice("warn", "The server no longer has this simulation: it keeps only the ",
+        "latest ones, and none across a restart. Run it again."));
     } finally {
       polling = false;
     }
   }
 
   context.show("What if",
-    heading("What if", h("span.estimate", {}, "an estimate")),
-    h("p.quiet", {}, "How long until everybody's best model is nearly as good as it can get, with more ",
-      "devices or fewer? Studies are played on from now, many times over, with scores drawn from what is ",
-      "believed of them: by Bentham, and by round robin."),
+    heading("What if", h("span.estimate", {}, "estimate")),
+    h("p.quiet", {}, "How long until mean regret falls below a level, with more or fewer devices? The open ",
+      "studies are simulated many times from their current state, with scores drawn from the posterior, ",
+      "under Bentham and under round robin."),
     ask.node, place, earlier.node);
   ask.set(overview);
   earlier.set(runs.items);
@@ -82,11 +82,11 @@ export async function open(context) {
   context.listen(renew);
 }
 
-// The question: how many devices, and which regret is low enough.
+// The question: the number of devices, and the level of regret.
 function questionForm(run) {
   const ids = ["devices", "regret", "draws"].map(unique);
   const devices = h("input", { type: "number", id: ids[0], min: 1, max: MOST_DEVICES, step: 1, required: true });
-  const slider = h("input", { type: "range", min: 1, max: MOST_DEVICES, step: 1, "aria-label": "Devices, by slider" });
+  const slider = h("input", { type: "range", min: 1, max: MOST_DEVICES, step: 1, "aria-label": "Devices (slider)" });
   const level = h("input", { type: "number", id: ids[1], min: 0, step: "any", "aria-describedby": `${ids[1]}-hint` });
   const draws = h("input", { type: "number", id: ids[2], min: 1, max: 256, step: 1, value: 16, required: true });
   const now = h("span.hint");
@@ -120,9 +120,9 @@ function questionForm(run) {
       h("div.field", {}, h("label", { for: ids[0] }, "Devices"),
         h("div.whatif-devices", {}, devices, slider), now),
       h("div.field", {}, h("label", { for: ids[1] }, "Until mean regret is below"), level, hint)),
-    h("details", {}, h("summary", {}, "More"),
+    h("details", {}, h("summary", {}, "More options"),
       h("div.field", {}, h("label", { for: ids[2] }, "Draws"), draws,
-        h("span.hint", {}, "More draws take longer and make the bands truer."))),
+        h("span.hint", {}, "More draws take longer and make the bands more accurate."))),
     h("div.actions", {}, button));
   const body = h("div", {}, form);
   const node = panel("The question", body);
@@ -134,8 +134,8 @@ function questionForm(run) {
       const lacks = queue.open_studies === 0 ? noStudy() : !there?.registered ? noDevice() : null;
       if (lacks !== null) fill(body, lacks);
       else if (!form.isConnected) fill(body, form);
-      now.textContent = `Now there ${there?.registered === 1 ? "is" : "are"} ${there?.registered ?? 0}.`;
-      hint.textContent = `Now it is about ${regret(estimate)}. Left empty: half of that.`;
+      now.textContent = `Currently ${there?.registered ?? 0}.`;
+      hint.textContent = `Currently about ${regret(estimate)}. Default: half of that.`;
       level.placeholder = regret(estimate / 2);
       if (begun || lacks !== null) return;
       begun = true;
@@ -145,15 +145,15 @@ function questionForm(run) {
 }
 
 const noStudy = () => emptyPanel("No study is open",
-  h("p", {}, "There is nothing to play on. Create a study or resume one first."),
+  h("p", {}, "There is nothing to simulate. Create a study or resume one first."),
   h("a", { href: "#/new" }, "Create a study"));
 
 const noDevice = () => emptyPanel("No device is registered",
-  h("p", {}, "Start one where it is to work, and ask again: ", h("code", {}, "bentham worker")));
+  h("p", {}, "Start a worker first: ", h("code", {}, "bentham worker")));
 
-// What was asked before.
+// The previous simulations.
 function earlierRuns() {
-  const list = table("Questions asked before", [
+  const list = table("List of previous questions", [
     { name: "Asked", value: (run) => run.created, show: (run) => clock(run.created) },
     { name: "Question", show: (run) => h("a", { href: address("whatif", run.id) }, question(run)) },
     { name: "State", value: (run) => run.state, show: (run) => badge(run.state) },
@@ -165,8 +165,8 @@ function earlierRuns() {
     { name: "Draws", align: "right", value: (run) => run.draws, show: (run) => String(run.draws) },
     { name: "Studies", align: "right", value: (run) => run.studies, show: (run) => String(run.studies) },
   ], { key: (run) => run.id });
-  const node = panel("Asked before", list.node,
-    h("p.quiet", {}, "The server keeps the latest of them until it stops."));
+  const node = panel("Previous questions", list.node,
+    h("p.quiet", {}, "The server keeps the latest ones until it stops."));
   node.classList.add("unprinted", "whatif-earlier");
   return {
     node,
