@@ -37,6 +37,28 @@ def plain(text: str | None) -> str:
     return " ".join(re.sub(r"\\?\[/?(bold|dim)?\]|\\", "", text or "").split())
 
 
+SECTION = re.compile(r"\n\s*(Args|Attributes|Returns|Raises):\n")
+
+
+def described(thing: Any, indent: str) -> list[str]:
+    """Return the docstring of a thing: a paragraph, then one item per argument or attribute."""
+    text, *sections = SECTION.split("\n" + (inspect.getdoc(thing) or "") + "\n")
+    lines = [plain(text)]
+    for title, body in zip(sections[::2], sections[1::2], strict=True):
+        items: list[str] = []
+        for line in inspect.cleandoc(body).splitlines():
+            if line.startswith(" ") and items:
+                items[-1] += line
+            elif line:
+                items.append(line)
+        for item in items:
+            name, colon, meaning = item.partition(": ")
+            shown = f"`{name}`: {plain(meaning)}" if colon else plain(item)
+            note = "" if title in ("Args", "Attributes") else f"{title.lower()} "
+            lines.append(f"{indent}- {note}{shown}")
+    return lines
+
+
 def command_lines(command: Any, name: str) -> list[str]:
     """Return the lines of a command with its arguments and options, or of a group's commands."""
     if hasattr(command, "commands"):
@@ -90,7 +112,8 @@ def member_lines(thing: type) -> list[str]:
         if name.startswith("_") or not inspect.isfunction(function):
             continue
         shown = name if isinstance(member, property) else f"{name}{signature(function)}"
-        lines.append(f"  - `{shown}`: {plain(function.__doc__)}")
+        first, *rest = described(function, "    ")
+        lines += [f"  - `{shown}`: {first}", *rest]
     return lines
 
 
@@ -108,7 +131,8 @@ def name_lines(module: str, documented: set[int]) -> list[str]:
             shown = (
                 "" if inspect.isclass(thing) and issubclass(thing, Exception) else signature(thing)
             )
-            lines.append(f"- `{name}{shown}`: {plain(inspect.getdoc(thing))}")
+            first, *rest = described(thing, "  ")
+            lines += [f"- `{name}{shown}`: {first}", *rest]
             lines += member_lines(thing) if inspect.isclass(thing) else []
         elif isinstance(thing, str | int | float | tuple):
             lines.append(f"- `{name}`: `{thing!r}`")

@@ -19,7 +19,7 @@ class ImportSummary(ResponseBody):
 class TenantOverview(ResponseBody):
     """A tenant's part. `share` is its share of all device time; None if a tenant requests it.
 
-    `regret_estimate` and `happiness` are means over its open studies, as in the overview.
+    `regret_estimate` and `happiness` are those of its open studies, as in the overview.
     """
 
     tenant: str
@@ -68,8 +68,8 @@ class Overview(ResponseBody):
 
     `regret_estimate` is the mean over open studies of how much better their best model is expected
     to be than their incumbent: an estimate, since the best score is unknown. The mean is between
-    `regret_low` and `regret_high` with a probability of 80 %. `happiness` is the mean share of the
-    expected total gain that studies have reached, from 0 to 1. Studies without an estimate, for
+    `regret_low` and `regret_high` with a probability of 80 %. `happiness` is the share of their
+    initial regret that is gone, from 0 to 1. Studies without an estimate, for
     some seconds after a start, do not count. `devices` and `latency` are for operators only.
     """
 

@@ -24,7 +24,7 @@ export async function open(context) {
   }
 
   const tiles = {
-    happiness: tile("Happiness (estimate)", "of what studies could reach"),
+    happiness: tile("Happiness (estimate)", "of the initial regret is gone"),
     regret: tile("Mean regret (estimate)"),
     devices: tile("Devices busy"),
     running: tile("Trials running"),
