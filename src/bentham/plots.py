@@ -1,4 +1,4 @@
-"""Pictures of runs. One style: colours that the colour-blind tell apart, and dashes besides."""
+"""Plots of runs, in one style: colour-blind-safe colours, each with its own dash pattern."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from bentham.errors import InvalidInput
 from bentham.sim.experiment import Outcome, by_policy
 
 FORMATS = (".png", ".svg", ".pdf")
-# Okabe and Ito's palette, with a dash pattern each, so that a grey print still tells.
+# Okabe and Ito's palette; the dash patterns keep lines distinct in greyscale.
 BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, GREY = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555",
 )  # fmt: skip
@@ -26,19 +26,19 @@ STYLES: tuple[tuple[str, Dashes], ...] = (
     (GREY, ":"),
 )
 # Both axes are logarithmic, since regret falls by orders of magnitude over orders of magnitude of
-# time. The picture shows the regret between these shares of what it was at first.
+# time. The plot shows the regret between these fractions of its initial value.
 SHOWN_FROM, SHOWN_UNTIL = 0.9, 0.005
 POINTS = 600
 
 
 def check_format(path: Path) -> None:
-    """Refuse a file name that says no known format, before anything is run."""
+    """Reject a file name without the suffix of a known format, before anything runs."""
     if path.suffix.lower() not in FORMATS:
-        raise InvalidInput(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
+        raise InvalidInput(f"{path}: unknown plot format; use one of {', '.join(FORMATS)}")
 
 
 def draw_regret(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Mean regret over time, a line per policy, with a one-sigma band over repeats."""
+    """Plot mean regret over time, one line per policy, with a one-sigma band over repeats."""
     mpl.use("Agg")
     from matplotlib import pyplot
 
@@ -49,7 +49,7 @@ def draw_regret(outcomes: Sequence[Outcome], path: Path) -> None:
         lowest = SHOWN_UNTIL * first_regret
         _draw_lines(axes, outcomes, np.geomspace(start, end, POINTS), lowest / 10.0)
         axes.set(xscale="log", yscale="log", xlim=(start, end), ylim=(lowest, 1.2 * first_regret))
-    else:  # nothing to gain, or no time to: straight lines
+    else:  # no regret, or no time: linear axes
         _draw_lines(axes, outcomes, np.linspace(0.0, end or 1.0, POINTS), -np.inf)
     _label(axes, outcomes)
     try:
@@ -75,7 +75,7 @@ def draw_mean(
     dashes: Dashes,
     lowest: float,
 ) -> None:
-    """The mean over runs, and a band of one standard deviation that stays above `lowest`."""
+    """Plot the mean over runs, with a band of one standard deviation cut off at `lowest`."""
     mean = curves.mean(axis=0)
     axes.plot(times, mean, color=colour, linestyle=dashes, linewidth=1.8, label=label)
     if len(curves) > 1:
@@ -103,7 +103,7 @@ def _label(axes: Axes, outcomes: Sequence[Outcome]) -> None:
 
 
 def _span(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-    """From where the regret begins to fall to where there is little left to see."""
+    """Return the times to show: from the first clear fall of regret until it is almost zero."""
     starts, ends = [], []
     for outcome in outcomes:
         regret = outcome.run.regret
@@ -116,7 +116,7 @@ def _span(outcomes: Sequence[Outcome]) -> tuple[float, float]:
 
 
 def _sampled(outcome: Outcome, times: Vector) -> Vector:
-    """The step curve of a run at the given times."""
+    """Evaluate a run's step curve at the given times."""
     steps = np.array(outcome.run.regret.curve)
     places = np.searchsorted(steps[:, 0], times, side="right") - 1
     return np.asarray(steps[places, 1])
