@@ -1,6 +1,6 @@
-# Two commands do everything on a fresh machine with Python 3.11 or later, make and pip:
-#   make demo   installs, then serves 14 studies of 5 tenants and trains for real
-#   make test   installs, then checks style, types and behaviour
+# On a fresh machine with Python 3.11 or later, make and pip:
+#   make demo   installs Bentham, then serves 14 studies of 5 tenants and trains their models
+#   make test   installs Bentham, then checks style and types and runs the tests
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,27 +8,27 @@ INSTALLED := $(VENV)/.installed
 
 .PHONY: demo test begin browser lint types unit bench regret reproduce soak dashboard screenshots docs lock clean help
 
-help: ## What can be made
+help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "Bentham needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	  || { echo "Bentham needs Python 3.11 or later; choose one with: make PYTHON=python3.12 ..."; exit 1; }
 	@echo "Installing the locked dependencies into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python tools/install.py
 	@touch $@
 	@$(BIN)/python -m compileall -q -x '/(tests|ray/(data|rllib|serve|train|tune))/' $(VENV)/lib \
-	  >/dev/null 2>&1 & # as pip would, but beside what follows, and not what nobody imports
+	  >/dev/null 2>&1 & # as pip would, but in the background, and without packages that are never imported
 
-demo: $(INSTALLED) ## A service that trains for five tenants, watched live; DEMO=--exit-when-done to end by itself
+demo: $(INSTALLED) ## Run a live service that trains for five tenants; DEMO=--exit-when-done to exit at the end
 	@$(BIN)/bentham demo $(DEMO)
 
-test: begin lint ## Style, types and all tests
+test: begin lint ## Check style and types and run all tests
 	@$(MAKE) --no-print-directory --jobs 2 types unit
 
-# A machine without a browser gets one while all else is installed and checked; `browser` waits
-# for that, and says what stood in the way.
+# Installs a browser, if there is none, while everything else is installed and checked. `browser`
+# waits for it, and reports why it failed.
 begin:
 	@$(PYTHON) tools/find_browser.py --install >/dev/null 2>&1 &
 
@@ -45,28 +45,28 @@ types: $(INSTALLED)
 unit: $(INSTALLED) browser
 	@$(BIN)/pytest -n auto --dist worksteal
 
-bench: $(INSTALLED) ## Decision time, without and with learning, as JSON
+bench: $(INSTALLED) ## Benchmark decisions (fixed and learned prior) and the service, as JSON
 	@$(BIN)/bentham bench decisions --studies 100 --models 100 --json
 	@$(BIN)/bentham bench decisions --studies 10000 --models 100 --observations 100000 --json
 	@$(BIN)/bentham bench decisions --studies 1000 --models 100 --learned --json
 	@$(BIN)/bentham bench service --json
 
-regret: $(INSTALLED) ## Regret against the paper's configuration and an oracle (a quarter of an hour)
+regret: $(INSTALLED) ## Compare regret with the paper's configuration and an oracle (15 minutes)
 	@$(BIN)/bentham bench regret --devices 1,8 --repeat 5
 
-reproduce: $(INSTALLED) ## The paper's figures and claims, judged: reproduction/report.html (ten minutes)
+reproduce: $(INSTALLED) ## Repeat the paper's experiments and check its claims: reproduction/report.html (10 minutes)
 	@$(BIN)/bentham reproduce
 
-soak: $(INSTALLED) ## Thousands of kills of a live service, and a judge (half an hour); SOAK=sqlite for a part
+soak: $(INSTALLED) ## Kill a live service thousands of times and check its state (30 minutes); SOAK=sqlite for one part
 	@PYTHONPATH=tests $(BIN)/python tools/soak.py
 
-dashboard: $(INSTALLED) browser ## Frames, memory and decision latency with a page open, under load (four minutes)
+dashboard: $(INSTALLED) browser ## Measure frame times, memory and decision latency with a page open under load (4 minutes)
 	@$(BIN)/python tools/dashboard_load.py $(DASHBOARD)
 
-screenshots: $(INSTALLED) browser ## The pictures of the dashboard in docs/images/dashboard (three minutes)
+screenshots: $(INSTALLED) browser ## Take the dashboard screenshots in docs/images/dashboard (3 minutes)
 	@PYTHONPATH=tests $(BIN)/python tools/make_screenshots.py
 
-docs: $(INSTALLED) ## Make docs/reference.md and docs/events.md from the code
+docs: $(INSTALLED) ## Generate docs/reference.md and docs/events.md from the code
 	@$(BIN)/python tools/make_reference.py
 
 lock: ## Pin the newest versions that pyproject.toml allows (needs uv)

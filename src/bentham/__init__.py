@@ -1,11 +1,11 @@
 """Bentham shares a pool of devices among many model-selection studies.
 
-Scheduler                               ask what to run on a free device, tell what came of it
-LearnedPrior                            what is believed of scores, learned: the default
-ModelDescription                        which models are alike: what is learned of one helps others
-SharedPrior, ProductPrior, JointPrior   what is believed of scores: three layouts of a Gaussian
+Scheduler                               ask which arm to run on a free device, tell its score
+LearnedPrior                            a prior over scores that is learned; the default
+ModelDescription                        family and features of a model, to relate similar models
+SharedPrior, ProductPrior, JointPrior   fixed Gaussian priors over scores, in three layouts
 sample_prior, kernel_prior              priors estimated from past studies
-Client                                  speaks to the live service
+Client                                  HTTP client of the live service
 """
 
 __version__ = "0.1.0"
@@ -46,7 +46,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Everything on first use: who only asks a server does not load numerics, nor the other way."""
+    """Import on first use: the client does not load the numerics, nor the scheduler the client."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("bentham.client" if name == "Client" else "bentham.core"), name)

@@ -6,14 +6,14 @@ BenthamError
 |  |- InvalidTable     a file of scores, costs or features that cannot be read
 |  |- InvalidRecording a file of events that cannot be read
 |  |- InvalidSnapshot  a saved state that is damaged, malicious or from another version
-|  `- SchemaMismatch   a database that this version of Bentham cannot use as it is
+|  `- SchemaMismatch   a database whose schema this version of Bentham cannot use
 |- IllegalEvent        a call that the state does not allow: unknown study, trial already ended
 |- StorageUnavailable  the database is unreachable or cannot write: retry later
 |- SequenceConflict    another instance has written or leads: this one must stop leading
 |- ForecastFailed      a forecast could not be computed
 `- ServiceError        the server refused the request, or sent an unexpected response
    |- NotAllowed       401, 403: the token is invalid, or its role may not do this
-   |- NotFound         404: no such thing, or it belongs to another tenant
+   |- NotFound         404: it does not exist, or it belongs to another tenant
    |- Conflict         409: too late, a duplicate, or not allowed in this state
    |- Refused          400, 413, 422: the request itself is invalid; nothing was changed
    `- Unavailable      no response, or "retry later" (429, 502, 503, 504), until the timeout
@@ -72,7 +72,7 @@ class IllegalEvent(BenthamError):
 
 
 class SchemaMismatch(InvalidInput):
-    """A database that is not migrated, is newer than this Bentham, or is not one of Bentham's."""
+    """A database that is not migrated, is newer than this version, or is not Bentham's."""
 
 
 class StorageUnavailable(BenthamError):
@@ -107,7 +107,7 @@ class NotAllowed(ServiceError):
 
 
 class NotFound(ServiceError):
-    """There is no such thing, or it belongs to another tenant."""
+    """The requested object does not exist, or it belongs to another tenant."""
 
 
 class Conflict(ServiceError):

@@ -1,4 +1,4 @@
-"""Servers and workers that a command starts by itself, as a demo or a benchmark does."""
+"""Helpers for commands that start servers and workers, such as the demo and benchmarks."""
 
 import os
 import signal
@@ -6,22 +6,22 @@ import subprocess
 from collections.abc import Mapping
 
 ENDS_WITHIN = 15.0
-# A first signal asks a worker to finish what runs, a second one to give it back. Sent at once they
-# could be taken for one.
+# The first SIGTERM makes a worker finish its running trials, the second makes it release them.
+# Two signals sent at once could be merged into one.
 BETWEEN_SIGNALS = 0.3
 
 
 def own_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment without any settings of Bentham's, and what is given.
+    """Return this process's environment without BENTHAM_* variables, plus `given`.
 
-    What the shell has set for another server, as BENTHAM_DATABASE, is not meant for these.
+    Variables that the shell sets for another server, such as BENTHAM_DATABASE, must not apply.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BENTHAM_")}
     return {**kept, **given}
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """End it in an orderly way, or else at once."""
+    """Terminate the process gracefully; kill it if that takes too long."""
     for seconds in (BETWEEN_SIGNALS, ENDS_WITHIN):
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

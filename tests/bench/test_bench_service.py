@@ -32,7 +32,7 @@ def test_nothing_left_to_run_is_said(bentham: Bentham) -> None:
 def test_tenants_that_would_have_no_study_are_refused(bentham: Bentham) -> None:
     done = bentham("bench", "intake", "--studies", 2, "--tenants", 3)
     assert done.code == 2
-    assert "3 tenants would share 2 studies" in done.err
+    assert "3 tenants cannot share 2 studies" in done.err
 
 
 def test_many_studies_are_taken_in(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,12 @@ BAD_TABLES = {
     "inf": (HEADER + "a,x,1,inf\n", "row 2: the cost is inf"),
     "negative cost": (HEADER + "a,x,1,-1\n", "row 2: the cost is -1"),
     "zero cost": (HEADER + "a,x,1,0\n", "row 2: the cost is 0"),
-    "no models": (HEADER + "a,x,1,1\nb,,,\n", "row 3: study 'b' lists no model"),
-    "doubled row": (HEADER + "a,x,1,1\na,x,1,1\n", "row 3: study 'a' and model 'x' stand in row 2"),
-    "empty": ("", "row 1: the file is empty"),
+    "no models": (HEADER + "a,x,1,1\nb,,,\n", "row 3: study 'b' has no model"),
+    "doubled row": (
+        HEADER + "a,x,1,1\na,x,1,1\n",
+        "row 3: study 'a' and model 'x' are already in row 2",
+    ),
+    "empty": ("", "row 1: the header is missing"),
 }
 
 
@@ -42,7 +45,7 @@ def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: P
         (["--warm-start", "slowest"], "choose fastest:k"),
         (["--prior", "gut"], "unknown prior 'gut'; choose learned"),
         (["--prior", "kernel:x", "--features", "none.csv"], "none.csv: there is no such file"),
-        (["--plot", "regret.gif"], "ends in .png, .svg, .pdf"),
+        (["--plot", "regret.gif"], "unknown plot format; use one of .png, .svg, .pdf"),
         (["--plot", "no/such/regret.png"], "there is no directory no/such"),
         (["--events", "no/such/events"], "there is no directory no/such"),
         (["--events", "."], "is a directory"),

@@ -157,7 +157,7 @@ def test_a_worker_that_dies_is_named_with_what_it_said(tmp_path: Path) -> None:
         os.kill(worker, signal.SIGKILL)
         out, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 2
-    assert "bentham: the worker ended by itself (exit code -9)" in out
+    assert "bentham: the worker exited unexpectedly (exit code -9)" in out
     assert "worker started" in out.splitlines()[-1]
 
 

@@ -47,7 +47,7 @@ def test_every_task_comes_back_with_its_result(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_process_that_dies_is_told_of() -> None:
-    with pytest.raises(BenthamError, match="fewer at a time"):
+    with pytest.raises(BenthamError, match="fewer processes at a time"):
         list(run_in_pool(die, [1], 1, begin, 1))
 
 

@@ -110,7 +110,7 @@ def _check_claims(content: dict[str, object], deeplearning: bool) -> None:
         assert claim["rule"]
         assert claim["why"] or claim["verdict"] == "holds"
         if claim["name"] in untested - needing:  # two runs decide little
-            assert claim["why"].startswith("The runs do not decide it.")
+            assert claim["why"].startswith("The runs do not decide this claim.")
         for number in claim["measured"]:
             assert "value" in number, number
             if "low" in number:

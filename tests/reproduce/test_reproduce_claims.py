@@ -267,7 +267,7 @@ def test_a_bound_above_the_regret_of_running_nothing_is_called_empty(
         for result in results:
             if isinstance(cell, TheoryCell):
                 result["idle"] = 60.0
-    assert "says nothing of this one" in under_the_bound(evidence).why
+    assert "says nothing about this one" in under_the_bound(evidence).why
 
 
 def test_the_factor_of_devices(tables: dict[str, Table]) -> None:
@@ -299,7 +299,7 @@ def test_miu_in_the_special_cases(tables: dict[str, Table]) -> None:
 
 
 def test_what_does_not_hold_is_explained() -> None:
-    with pytest.raises(ValueError, match="nothing says why"):
+    with pytest.raises(ValueError, match="but `why` is empty"):
         Claim("x", "there", "so it is", "rule", (), Verdict.PART)
 
 

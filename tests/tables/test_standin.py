@@ -62,13 +62,13 @@ def test_tables_of_any_size(oboe: Table) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("azure-standin:3", "there is one azure-standin"),
+        ("azure-standin:3", "azure-standin takes no number; remove :3"),
         ("classifiers", "classifiers:60"),
-        ("classifiers:0", "ask for 1 to that many"),
-        ("classifiers:999", "ask for 1 to that many"),
+        ("classifiers:0", "choose from 1 to 418"),
+        ("classifiers:999", "choose from 1 to 418"),
         ("spread", "spread:9"),
         ("spread:25", "from 1 to 24"),
-        ("spread:x", "after the colon comes a number"),
+        ("spread:x", "expected a number after the colon"),
     ],
 )
 def test_what_is_no_table(bentham: Bentham, name: str, words: str) -> None:

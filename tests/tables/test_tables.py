@@ -74,8 +74,8 @@ def test_compressed(tmp_path: Path) -> None:
 HEADER = "study,model,score,cost\n"
 BAD = {
     "missing column": ("study,model,score\na,x,1\n", 1, "column 'cost' is missing"),
-    "doubled column": ("study,model,score,cost,cost\na,x,1,1,1\n", 1, "stands there twice"),
-    "text for a score": (HEADER + "a,x,good,1\n", 2, "score is 'good', not a number; write"),
+    "doubled column": ("study,model,score,cost,cost\na,x,1,1,1\n", 1, "is listed twice"),
+    "text for a score": (HEADER + "a,x,good,1\n", 2, "score is 'good', not a number; write a"),
     "text for a cost": (HEADER + "a,x,1,1\na,y,1,2h\n", 3, "cost is '2h', not a number"),
     "empty score": (HEADER + "a,x,,1\n", 2, "score is '', not a number"),
     "NaN": (HEADER + "a,x,NaN,1\n", 2, "score is NaN; write a finite number"),
@@ -83,21 +83,21 @@ BAD = {
     "overflow": (HEADER + "a,x,1,1e999\n", 2, "cost is 1e999; write a finite number"),
     "infinite cost": (HEADER + "a,x,1,inf\n", 2, "cost is inf; write a finite number"),
     "huge": (HEADER + "a,x,1e200,1\n", 2, "score is 1e200; write"),
-    "negative cost": (HEADER + "a,x,1,-2\n", 2, "cost is -2; write one above zero"),
-    "zero cost": (HEADER + "a,x,1,1\nb,x,1,0\n", 3, "cost is 0; write one above zero"),
-    "no model": (HEADER + "a,x,1,1\nb,,,\n", 3, "study 'b' lists no model here; name one"),
+    "negative cost": (HEADER + "a,x,1,-2\n", 2, "cost is -2; write a number above zero"),
+    "zero cost": (HEADER + "a,x,1,1\nb,x,1,0\n", 3, "cost is 0; write a number above zero"),
+    "no model": (HEADER + "a,x,1,1\nb,,,\n", 3, "study 'b' has no model in this row; name one"),
     "no study": (HEADER + ",x,1,1\n", 2, "the study has no name; name it"),
-    "doubled row": (HEADER + "a,x,1,1\nb,x,1,1\na,x,2,2\n", 4, "stand in row 2 already; delete"),
-    "empty file": ("", 1, "the file is empty here; begin with the header study,model,score,cost"),
+    "doubled row": (HEADER + "a,x,1,1\nb,x,1,1\na,x,2,2\n", 4, "are already in row 2; delete"),
+    "empty file": ("", 1, "the header is missing; start the file with study,model,score,cost"),
     "only a header": (HEADER, 2, "no data below the header; add rows"),
-    "short row": (HEADER + "a,x,1\n", 2, "3 fields under a header of 4"),
-    "comma for a point": (HEADER + "a,x,0,5,1\n", 2, "5 fields under a header of 4"),
+    "short row": (HEADER + "a,x,1\n", 2, "3 fields, but the header has 4"),
+    "comma for a point": (HEADER + "a,x,0,5,1\n", 2, "5 fields, but the header has 4"),
     "underscore": (HEADER + "a,x,1_0,1\n", 2, "score is '1_0', not a number"),
     "other digits": (HEADER + "a,x,\u0663,1\n", 2, "not a number"),
     "semicolons": (HEADER.replace(",", ";") + "a;x;1;1\n", 1, "separated by commas"),
-    "blank first line": ("\n" + HEADER + "a,x,1,1\n", 1, "empty here; begin with"),
+    "blank first line": ("\n" + HEADER + "a,x,1,1\n", 1, "header is missing; start the file with"),
     "tiny cost": (HEADER + "a,x,1,1e-300\n", 2, "above zero (at least 1e-50)"),
-    "long name": (HEADER + 2 * ("n" * 5000 + ",x,1,1\n"), 3, "nnn...' and model 'x' stand"),
+    "long name": (HEADER + 2 * ("n" * 5000 + ",x,1,1\n"), 3, "nnn...' and model 'x' are already"),
     "open quote": (HEADER + 'a,"x,1,1\n', 2, "not a CSV row"),
     "huge field": (HEADER + "a," + "x" * 200_000 + ",1,1\n", 2, "not a CSV row"),
 }
@@ -127,7 +127,7 @@ def test_bad_tables(tmp_path: Path, text: str, row: int, words: str) -> None:
 def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(InvalidTable, match="no such file; check"):
         read_table(tmp_path / "none.csv")
-    with pytest.raises(InvalidTable, match="this is a folder"):
+    with pytest.raises(InvalidTable, match="this is a directory"):
         read_table(tmp_path)
     with pytest.raises(InvalidTable, match="row 2: not UTF-8 text; save it"):
         read_table(written(tmp_path, b"study,model,score,cost\n\xff\xfe,x,1,1\n"))
@@ -160,9 +160,9 @@ def test_features(tmp_path: Path) -> None:
         read_features(path, ["z"])
     with pytest.raises(InvalidTable, match="row 3: the depth is 'deep', not a number"):
         read_features(written(tmp_path, "model,depth\nx,1\ny,deep\n"), ["x"])
-    with pytest.raises(InvalidTable, match="no feature beside the model"):
+    with pytest.raises(InvalidTable, match="there is no feature column"):
         read_features(written(tmp_path, "model\nx\n"), ["x"])
-    with pytest.raises(InvalidTable, match="row 3: model 'x' stands twice"):
+    with pytest.raises(InvalidTable, match="row 3: model 'x' is listed twice"):
         read_features(written(tmp_path, "model,depth\nx,1\nx,2\n"), ["x"])
 
 

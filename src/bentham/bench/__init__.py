@@ -1,4 +1,4 @@
-"""Benchmarks of the product itself. They live here so that anybody can run them."""
+"""Benchmarks of Bentham itself, part of the package so that anyone can run them."""
 
 from bentham.bench.decisions import OBSERVATIONS_PER_STUDY, bench_decisions
 

@@ -1,4 +1,4 @@
-"""A bare HTTP connection: what it costs should be the server's doing, not the client's."""
+"""A minimal HTTP connection, so that benchmarks measure the server and not the client."""
 
 import json
 import socket
@@ -8,14 +8,14 @@ from bentham.errors import BenthamError
 
 
 class Answer(NamedTuple):
-    """The status and the body of an answer; None where there is no body."""
+    """The status and the body of a response; the body is None if empty."""
 
     status: int
     body: Any
 
 
 class BareConnection:
-    """One kept-alive connection to a server on this machine."""
+    """One keep-alive connection to a server on this machine."""
 
     def __init__(self, port: int, token: str):
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -27,7 +27,7 @@ class BareConnection:
         self._left = b""
 
     def post(self, path: str, body: Any, key: str = "") -> Answer:
-        """Send a body and wait for the answer."""
+        """Send a JSON body and wait for the response."""
         data = json.dumps(body).encode()
         named = f"Idempotency-Key: {key}\r\n" if key else ""
         head = f"POST {path}{self._headers}{named}Content-Length: {len(data)}\r\n\r\n"
@@ -35,7 +35,7 @@ class BareConnection:
         return self._receive()
 
     def upload(self, path: str, data: bytes) -> Answer:
-        """Send a table and wait for the answer."""
+        """Upload a CSV table and wait for the response."""
         headers = self._headers.replace("application/json", "text/csv")
         self._socket.sendall(
             f"POST {path}{headers}Content-Length: {len(data)}\r\n\r\n".encode() + data
@@ -43,12 +43,12 @@ class BareConnection:
         return self._receive()
 
     def get(self, path: str) -> Answer:
-        """Ask and wait for the answer."""
+        """Send a GET request and wait for the response."""
         self._socket.sendall(f"GET {path}{self._headers}\r\n".encode())
         return self._receive()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
     def _receive(self) -> Answer:
@@ -68,5 +68,5 @@ class BareConnection:
     def _more(self) -> bytes:
         data = self._socket.recv(65536)
         if not data:
-            raise BenthamError("the server hung up during the benchmark; see its log")
+            raise BenthamError("the server closed the connection during the benchmark; see its log")
         return data

@@ -1,4 +1,4 @@
-"""How long decisions take: pairs of tell and ask, on one core."""
+"""Benchmark of decision times: pairs of tell and ask on one core."""
 
 import os
 import platform
@@ -29,16 +29,16 @@ def bench_decisions(
     progress: Callable[[], None] | None = None,
     learned: bool = False,
 ) -> dict[str, Any]:
-    """Time tell+ask pairs on one core: of `mdmt`, or of the defaults with a prior being learned.
+    """Time tell+ask pairs on one core: `mdmt` with a fixed prior, or the defaults with learning.
 
-    Each study is a draw of a Matern 5/2 process over its models, with costs of its own; eight
-    devices are busy at any time. A pair tells the score of the oldest trial and asks for the
-    next. There is no warm start: every decision is the policy's.
+    Each study is a draw of a Matern 5/2 process over its models, with its own costs; eight devices
+    are always busy. A pair tells the score of the oldest trial and asks for the next one. There is
+    no warm start, so the policy makes every decision.
     """
     arms = studies * models
     wanted = min(OBSERVATIONS_PER_STUDY * studies, arms) if observations is None else observations
     _stay_on_one_core()
-    # A process is slow in its first tenth of a second, whatever it does: spend that elsewhere.
+    # A process is slow for its first tenth of a second, whatever it does: warm up first.
     _timed_pairs(*_prepare(WARM_UP_STUDIES, models, seed, learned), WARM_UP_PAIRS)
     began = time.perf_counter()
     scheduler, scores = _prepare(studies, models, seed, learned)
@@ -70,7 +70,7 @@ def _timed_pairs(
     wanted: int,
     progress: Callable[[], None] | None = None,
 ) -> list[int]:
-    """Nanoseconds of so many pairs, or of as many as there are arms to try."""
+    """Return the nanoseconds of each of `wanted` pairs, or of fewer if the arms run out."""
     running: deque[Decision] = deque()
     for device in range(DEVICES):
         scheduler.add_device(device)
@@ -113,7 +113,7 @@ def _stay_on_one_core() -> None:
 
 
 def _peak_memory_mib() -> float:
-    import resource  # not on Windows, where everything else runs
+    import resource  # not available on Windows, where the rest works
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

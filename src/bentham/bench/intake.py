@@ -1,8 +1,8 @@
-"""How the service bears many studies over data that are submitted at once, while devices train.
+"""Benchmark of the service when many studies over data are submitted at once, while devices train.
 
-A real `bentham serve`, a real `bentham worker` with devices that train for real, and tenants that
-each upload a table, submit their studies all at the same moment, and then look at them. Reported
-are the times of requests, and how much memory the server holds.
+Runs a real `bentham serve`, a real `bentham worker` whose devices train models, and tenants that
+each upload a table, submit all their studies at the same moment, and then poll them. Reports
+request times and the server's memory.
 """
 
 import os
@@ -27,9 +27,9 @@ from bentham.errors import BenthamError, InvalidInput
 from bentham.subprocesses import end, own_environment
 
 ROWS = 500
-STARTS_WITHIN = 60.0  # all tenants' threads
-PAUSE = 0.5  # between a tenant's looks
-SAMPLE = 1.0  # between looks at memory
+STARTS_WITHIN = 60.0  # seconds, for all tenants' threads
+PAUSE = 0.5  # seconds between a tenant's polls, on average
+SAMPLE = 1.0  # seconds between samples of memory
 
 
 def bench_intake(
@@ -41,10 +41,10 @@ def bench_intake(
     database: str | None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Times of requests while so many studies arrive, and the server's memory over time."""
+    """Measure request times while the studies arrive, and the server's memory over time."""
     if studies < tenants:
         raise InvalidInput(
-            f"{tenants:,} tenants would share {studies:,} studies, and some have none; give at "
+            f"{tenants:,} tenants cannot share {studies:,} studies: some would have none; give at "
             "least as many --studies as --tenants"
         )
     with tempfile.TemporaryDirectory(prefix="bentham-bench-") as name:
@@ -82,7 +82,7 @@ def bench_intake(
 
 
 class _Crowd:
-    """Tenants, each with a thread and a connection of its own."""
+    """Tenants, each with its own thread and connection."""
 
     def __init__(self, port: int, admin: str, tenants: int, studies: int, candidates: int):
         self._port, self._admin = port, admin
@@ -95,7 +95,7 @@ class _Crowd:
         self.submitted_seconds = 0.0
 
     def join(self, progress: Progress) -> None:
-        """All tenants are there, each with a table."""
+        """Create all tenants and upload a table for each."""
         with closing(BareConnection(self._port, self._admin)) as admin:
             for tenant in range(self._tenants):
                 progress(f"uploading tables: {tenant} of {self._tenants}")
@@ -110,12 +110,12 @@ class _Crowd:
                     self._datasets.append(made["id"])
 
     def submit(self, progress: Progress) -> None:
-        """All studies at once."""
+        """Submit all studies at once."""
         progress("submitting studies")
         together = threading.Barrier(self._tenants)
 
         def of(tenant: int, own: BareConnection) -> None:
-            together.wait(STARTS_WITHIN)  # should one fail before, the others are not to wait on
+            together.wait(STARTS_WITHIN)  # a timeout, in case another tenant fails before
             for study in range(tenant, self._studies, self._tenants):
                 data = {
                     "dataset": self._datasets[tenant],
@@ -132,7 +132,7 @@ class _Crowd:
         self.submitted_seconds = time.perf_counter() - began
 
     def look(self, seconds: float, progress: Progress, memory: "_Memory") -> None:
-        """Everybody looks at their studies every now and then."""
+        """Let every tenant poll its studies until the time is up."""
         until = time.perf_counter() + seconds
         draw = random.Random(0)
         pages = ("/v1/studies", "/v1/overview", "/v1/trials?limit=50", "/v1/costs")
@@ -148,12 +148,12 @@ class _Crowd:
                 time.sleep(PAUSE * (0.5 + draw.random()))
                 if tenant == 0:
                     memory.sample()
-                    progress(f"looking: {max(0.0, until - time.perf_counter()):.0f} s left")
+                    progress(f"polling: {max(0.0, until - time.perf_counter()):.0f} s left")
 
         self._each(of)
 
     def trials(self) -> dict[str, int]:
-        """How many trials there are, by state."""
+        """Return the number of trials by state."""
         with closing(BareConnection(self._port, self._admin)) as admin:
             counts: dict[str, int] = {}
             for study in done(admin.get("/v1/studies?limit=1000"))["items"]:
@@ -184,14 +184,14 @@ class _Crowd:
 
 
 class _Memory:
-    """What the server holds, in MiB."""
+    """The server's memory, in MiB."""
 
     def __init__(self, process: "subprocess.Popen[bytes]"):
         self._process = process
         self._samples: list[float] = []
 
     def now(self) -> float:
-        """Resident, as the kernel counts it."""
+        """Return the resident set size, as reported by the kernel."""
         try:
             status = Path(f"/proc/{self._process.pid}/status").read_text()
         except OSError:
@@ -200,11 +200,11 @@ class _Memory:
         return int(line.split()[1]) / 1024.0
 
     def sample(self) -> None:
-        """Take note of it."""
+        """Record a sample."""
         self._samples.append(self.now())
 
     def middle(self) -> float:
-        """What it was halfway."""
+        """Return the sample from halfway through."""
         return self._samples[len(self._samples) // 2] if self._samples else self.now()
 
 
@@ -221,13 +221,13 @@ def _worker(folder: Path, port: int, admin: str, devices: int) -> Iterator[None]
         yield
         if worker.poll() is not None:
             text = (folder / "worker.log").read_text(errors="replace")[-500:]
-            raise BenthamError(f"the worker ended: {text.strip()}")
+            raise BenthamError(f"the worker exited: {text.strip()}")
     finally:
         end(worker)
 
 
 def _table(tenant: int) -> bytes:
-    """A table of numbers with a target that they tell something of."""
+    """Return a CSV table of numbers with a target that partly depends on them."""
     draw = np.random.default_rng(tenant)
     inputs = draw.normal(size=(ROWS, 10))
     kind = (inputs[:, :3].sum(axis=1) + draw.normal(size=ROWS) > 0.0).astype(int)

@@ -1,7 +1,7 @@
-"""How long a restart takes: by the whole log, or by a snapshot and the events after it.
+"""Benchmark of a restart: from the whole log, and from a snapshot and the events after it.
 
-The log is made up: real studies, leases and reports, whose decisions are drawn instead of decided,
-which is all the same to who applies them.
+The log is generated: studies, leases and reports, with decisions drawn at random instead of made by
+a policy. Applying an event takes the same time either way.
 """
 
 import platform
@@ -31,12 +31,12 @@ IDLE = "device-idle"
 def bench_recovery(
     events: int, database: str | None, progress: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Seconds to read the whole log, and to start from the last snapshot before its end."""
+    """Measure the seconds to replay the whole log, and to start from its last snapshot."""
     with tempfile.TemporaryDirectory(prefix="bentham-bench-") as folder:
         log = open_log(database, Path(folder))
         if log.head():
             log.close()
-            raise InvalidInput("the database is in use; name an empty one for the benchmark")
+            raise InvalidInput("the database is not empty; use an empty one for the benchmark")
         log.lead()
         try:
             return _measured(log, events, progress)
@@ -96,7 +96,7 @@ def _measured(log: EventLog, events: int, progress: Callable[[str], None]) -> di
 
 
 def _records(events: int) -> Iterator[Record]:
-    """The lines of a log of so many events or a few more."""
+    """Yield the records of a log of `events` events or a few more."""
     for sequence, (time_, event) in enumerate(_history(events), start=1):
         owner = _owner(event)
         yield Record(

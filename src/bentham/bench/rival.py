@@ -1,7 +1,7 @@
-"""Optuna's ask and tell on its RDB storage, as generously as can be.
+"""Benchmark of Optuna's ask and tell on its RDB storage, under conditions that favour Optuna.
 
-One study for each worker and random suggestions, so that nothing but the storage costs anything;
-measured with one worker and with as many as Bentham has, and the better of the two counts.
+Each worker has its own study and suggestions are random, so that only the storage takes time. The
+better result counts: that of one worker, or that of as many workers as Bentham has.
 """
 
 import multiprocessing
@@ -20,7 +20,7 @@ def bench_optuna(
     workers: int,
     progress: Callable[[str], None],
 ) -> dict[str, Any] | None:
-    """Cycles a second; None where Optuna is not installed."""
+    """Return Optuna's cycles per second, or None if Optuna is not installed."""
     try:
         import optuna
     except ImportError:
@@ -48,7 +48,7 @@ def _url(database: str) -> str:
 
 
 def _cycles(url: str, name: str, seconds: float) -> float:
-    """Cycles a second of one worker."""
+    """Return the cycles per second of one worker."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -67,5 +67,5 @@ def _cycles(url: str, name: str, seconds: float) -> float:
 
 
 def _waiting(url: str) -> dict[str, Any]:
-    """SQLite writers wait for each other rather than fail."""
+    """Make SQLite writers wait for each other instead of failing."""
     return {"timeout": 60} if url.startswith("sqlite") else {}

@@ -1,7 +1,7 @@
-"""How many cycles of lease and report the live service does, each committed durably.
+"""Benchmark of the live service: durably committed cycles of lease and report per second.
 
-A real `bentham serve` process, and eight workers that ask, get a trial, and report a score at
-once, each over a connection of its own. Beside it, in the same run, Optuna's ask and tell.
+Runs a real `bentham serve` process and eight workers that lease a trial and report a score
+immediately, each over its own connection. Optuna's ask and tell is measured in the same run.
 """
 
 import json
@@ -44,7 +44,7 @@ def bench_service(
     rival: bool,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Cycles a second with p50 and p99, and the same of Optuna if it is installed."""
+    """Measure cycles per second with p50 and p99, and Optuna's if it is installed."""
     with tempfile.TemporaryDirectory(prefix="bentham-bench-") as folder:
         progress("starting the server")
         options = _fixed_prior(Path(folder), models) if fixed else []
@@ -70,7 +70,7 @@ def bench_service(
 
 
 def _fixed_prior(folder: Path, models: int) -> list[str]:
-    """The paper's setting: a prior that is given, and Alg. 1."""
+    """Return the options for the paper's setting: a given prior and Algorithm 1."""
     names = [f"model-{model}" for model in range(models)]
     features = np.linspace(0.0, 1.0, models)[:, np.newaxis]
     matrix = 0.05 * correlation("matern52", features, LENGTH_SCALE)
@@ -80,7 +80,7 @@ def _fixed_prior(folder: Path, models: int) -> list[str]:
 
 
 class RunningServer(NamedTuple):
-    """A server that runs: its process, its port and an admin's token."""
+    """A running server: its process, its port and an admin token."""
 
     process: "subprocess.Popen[bytes]"
     port: int
@@ -89,7 +89,7 @@ class RunningServer(NamedTuple):
 
 @contextmanager
 def server(folder: Path, database: str | None, more: list[str]) -> Iterator[RunningServer]:
-    """A server of one's own, until this is left."""
+    """Run a server for the benchmark until the context exits."""
     environment = own_environment({"OPENBLAS_NUM_THREADS": "1"})
     if database:
         environment["BENTHAM_DATABASE"] = database
@@ -107,7 +107,7 @@ def server(folder: Path, database: str | None, more: list[str]) -> Iterator[Runn
             time.sleep(0.05)
         token = folder / "data" / "admin.token"
         if not token.exists():
-            raise BenthamError("the database is in use; name an empty one for the benchmark")
+            raise BenthamError("the database is not empty; use an empty one for the benchmark")
         yield RunningServer(process, port, token.read_text().strip())
     finally:
         process.terminate()
@@ -146,9 +146,9 @@ def _prepare(port: int, token: str, studies: int, models: int, progress: Progres
 
 
 def done(answer: Any) -> Any:
-    """The body of an answer that must not be a refusal."""
+    """Return the body of a successful response; raise BenthamError on any other status."""
     if answer.status >= 300:
-        raise BenthamError(f"the server answered {answer.status}: {answer.body}")
+        raise BenthamError(f"the server responded with {answer.status}: {answer.body}")
     return answer.body
 
 

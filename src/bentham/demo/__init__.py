@@ -1,4 +1,4 @@
-"""The demo: a real service, real training, and what round robin would have done with it."""
+"""The demo: a real service, real training, and a comparison with round robin."""
 
 from bentham.demo.demo import Demo, run_demo
 

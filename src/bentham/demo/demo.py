@@ -1,4 +1,4 @@
-"""One run of the demo, from the start of the server to its end."""
+"""One run of the demo, from starting the server to stopping it."""
 
 import json
 import os
@@ -27,13 +27,13 @@ from bentham.demo.screen import WIDTH, Screen, clock
 from bentham.demo.tasks import DemoTask, demo_tasks
 from bentham.errors import BenthamError, InvalidInput
 
-BETWEEN_LOOKS = 0.5
-BETWEEN_LINES = 10.0  # where nobody looks at a terminal
+BETWEEN_LOOKS = 0.5  # seconds
+BETWEEN_LINES = 10.0  # seconds, if the output is not a terminal
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What is asked for; `studies` cuts the list short."""
+    """The options of the demo; `studies` limits the number of studies."""
 
     seed: int
     devices: int
@@ -45,7 +45,7 @@ class Demo:
 
 
 def run_demo(demo: Demo) -> None:
-    """Serve, train, print and compare; then stay up, if asked to, until an interrupt."""
+    """Serve, train, print and compare; then, if `demo.stay`, keep serving until an interrupt."""
     console = Console(highlight=False)
     console.width = min(WIDTH, console.width)
     began = time.monotonic()
@@ -57,14 +57,14 @@ def run_demo(demo: Demo) -> None:
         token = admin.issue_token("device", label="the demo's worker").secret
         working = stack.enter_context(worker(folder, admin.server, token, demo.devices))
         console.print(f"It is at {admin.server}, with a worker of {demo.devices} devices.")
-        console.print("Watch it there in a browser; the operator's token, to sign in, is in")
+        console.print("Open it in a browser; the operator's token for signing in is in")
         console.print(f"  {admin_token(folder)}", soft_wrap=True)
         _create(demo, admin, working, folder, console)
         seen = _watch(admin, [serving, working], console)
         measured = measure(admin)
         result = _report(demo, admin, seen, measured, console)
         result["seconds"] = time.monotonic() - began
-        console.print(f"\nAll of this took {clock(result['seconds'])} minutes.")
+        console.print(f"\nThe demo took {clock(result['seconds'])} minutes.")
         if demo.output is not None:
             demo.output.write_text(json.dumps(result, indent=1) + "\n")
         if demo.stay:
@@ -72,15 +72,15 @@ def run_demo(demo: Demo) -> None:
 
 
 def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Console) -> None:
-    """Tenants upload their tables and, once all have, make their studies at the same time."""
+    """Upload all tenants' tables, wait for the devices, then create all studies at once."""
     tasks = demo_tasks(demo.seed)[: demo.studies]
     by_tenant: dict[str, list[DemoTask]] = {}
     for task in tasks:
         by_tenant.setdefault(task.tenant, []).append(task)
     files = len({(task.tenant, task.file) for task in tasks})
     console.print(
-        f"{counted(len(by_tenant), 'tenant')} upload {counted(files, 'table')} and make "
-        f"{counted(len(tasks), 'study', 'studies')} of {demo.candidates} candidates each."
+        f"{counted(len(by_tenant), 'tenant')} upload {counted(files, 'table')} and create "
+        f"{counted(len(tasks), 'study', 'studies')} with {demo.candidates} candidates each."
     )
     with ExitStack() as stack:
         clients: dict[str, Client] = {}
@@ -104,25 +104,25 @@ def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Co
 
 
 def _until_ready(client: Client, devices: int, working: Child) -> None:
-    """Wait for the devices: time that nobody could train in is nobody's regret."""
+    """Wait for the devices, so that the time before they can train does not count as regret."""
     while len(client.devices()) < devices:
         working.check()
         time.sleep(BETWEEN_LOOKS / 5.0)
 
 
 def _watch(client: Client, children: list[Child], console: Console) -> RunProgress:
-    """Show the run until everything was tried."""
-    screen, said = Screen(client.server), time.monotonic()
+    """Show the progress until every model has been tried."""
+    screen, printed = Screen(client.server), time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
             seen = look(client)
             if console.is_terminal:
                 live.update(screen.picture(seen), refresh=True)
-            elif time.monotonic() > said + BETWEEN_LINES:
-                said = time.monotonic()
+            elif time.monotonic() > printed + BETWEEN_LINES:
+                printed = time.monotonic()
                 console.print(
                     f"{clock(seen.seconds)}  {seen.tried} of {seen.models} models trained, "
-                    f"{seen.overview.regret_estimate:.4f} still to gain a study, as believed"
+                    f"estimated mean regret {seen.overview.regret_estimate:.4f}"
                 )
             if seen.done:
                 return seen
@@ -134,24 +134,24 @@ def _watch(client: Client, children: list[Child], console: Console) -> RunProgre
 def _report(
     demo: Demo, client: Client, seen: RunProgress, measured: Measured, console: Console
 ) -> dict[str, Any]:
-    """Print the results; the same for programs."""
+    """Print the results and return them as JSON data."""
     rows = [study_row(client.study(study.id)) for study in seen.studies]
-    console.print(f"\nThe best model of each study, after {clock(seen.seconds)} of training:\n")
+    console.print(f"\nBest model of each study after {clock(seen.seconds)} minutes of training:\n")
     console.print(results(rows))
     failed = sum(row["failed"] for row in rows)
     if failed:
-        console.print(f"{failed} trials failed; bentham trial list --state failed says why.")
+        console.print(f"{failed} trials failed; bentham trial list --state failed shows why.")
     letters = fingerprint(measured)
     console.print(
-        f"\n{len(measured.arms)} scores, fingerprint {letters}: with seed {demo.seed} the same in "
-        "every run on this machine."
+        f"\n{len(measured.arms)} scores, fingerprint {letters}. Every run with seed {demo.seed} on "
+        "this machine gives the same scores."
     )
     if not measured.arms:
-        raise BenthamError("no trial brought a score, so there is nothing to compare")
+        raise BenthamError("no trial returned a score, so there is nothing to compare")
     console.print(
-        "\nHow much later would round robin have brought the same happiness? The scores and times "
-        f"just measured, replayed on {demo.devices} devices, mean over {REPLAYS} orders of the "
-        "studies:\n"
+        "\nHow much longer would round robin have taken to reach the same happiness? The measured "
+        f"scores and times, replayed on {demo.devices} devices (mean over {REPLAYS} orders of the "
+        "studies):\n"
     )
     comparison = compare(measured, demo.devices)
     console.print(comparison_grid(comparison))
@@ -171,12 +171,10 @@ def _report(
 def _stay(
     address: str, folder: Path, measured: Measured, children: list[Child], console: Console
 ) -> None:
-    """Stay up until an interrupt, and say how to look around."""
+    """Keep serving until an interrupt, and print how to use the service."""
     study, program = measured.studies[0], _program()
     token = folder / f"{study.tenant}.token"
-    console.print(
-        f"\nThe service stays up at {address}, for a browser, too. In another terminal:\n"
-    )
+    console.print(f"\nThe service keeps running at {address}. In another terminal:\n")
     console.print(
         f"  export BENTHAM_SERVER={address}\n"
         f"  export BENTHAM_TOKEN_FILE={token}\n"
@@ -185,19 +183,19 @@ def _stay(
         f"  {program} study create mine --data my.csv --target column\n",
         soft_wrap=True,
     )
-    console.print("Ctrl-C ends the demo, and with it the service.", style="bold")
+    console.print("Ctrl-C ends the demo and stops the service.", style="bold")
     try:
         while True:
             for child in children:
                 child.check()
             time.sleep(1.0)
     except KeyboardInterrupt:
-        console.print("Ending.")
+        console.print("Stopping.")
 
 
 @contextmanager
 def _folder(given: Path | None) -> Iterator[Path]:
-    """Where everything is kept: a folder that is gone in the end, unless one was named."""
+    """The directory for all files: the given one, or one that is deleted at the end."""
     if given is None:
         with tempfile.TemporaryDirectory(
             prefix="bentham-demo-", ignore_cleanup_errors=True
@@ -212,9 +210,9 @@ def _folder(given: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """A request to end, or a terminal that is closed, unwinds as Ctrl-C does.
+    """Make SIGTERM and SIGHUP unwind the stack, as Ctrl-C does.
 
-    What comes after the first does not disturb the end, in which processes are ended in turn.
+    Signals after the first are ignored, so that they do not disturb the shutdown of the processes.
     """
 
     def unwind(number: int, _frame: FrameType | None) -> NoReturn:
@@ -241,10 +239,10 @@ def _write_token(path: Path, secret: str) -> None:
 
 
 def _program() -> str:
-    """What to type for `bentham`, in an environment that may not be active."""
+    """Return the command for `bentham`, which works even if the environment is not active."""
     return "bentham" if shutil.which("bentham") else f"{sys.executable} -m bentham"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """So many of something, in words that agree."""
+    """Return a count with its noun in the singular or plural."""
     return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,4 +1,4 @@
-"""One look at the run, as the API tells it."""
+"""The state of the run at one time, read from the API."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,18 +17,18 @@ class RunProgress:
 
     @property
     def seconds(self) -> float:
-        """Since the first study was there."""
+        """Seconds since the first study was created."""
         began = min((study.created for study in self.studies), default=self.overview.time)
         return max(0.0, self.overview.time - began)
 
     @property
     def models(self) -> int:
-        """How many models there are to train, over all studies."""
+        """The number of models to train, over all studies."""
         return sum(study.models for study in self.studies)
 
     @cached_property
     def ended(self) -> dict[str, list[TrialView]]:
-        """The trials of each study that brought a score, in the order that they ended."""
+        """The trials of each study that returned a score, in the order in which they ended."""
         found: dict[str, list[TrialView]] = {study.id: [] for study in self.studies}
         for trial in sorted(self.trials, key=lambda trial: trial.ended or 0.0):
             if trial.state == "complete" and trial.study in found:
@@ -37,13 +37,13 @@ class RunProgress:
 
     @property
     def running(self) -> list[TrialView]:
-        """What runs now, by device."""
+        """The running trials, sorted by device."""
         found = [trial for trial in self.trials if trial.state == "running"]
         return sorted(found, key=lambda trial: trial.device)
 
     @property
     def tried(self) -> int:
-        """How many models were tried to their end."""
+        """The number of models that are neither untried nor running."""
         return sum(study.models - study.untried - study.trials.running for study in self.studies)
 
     @property
@@ -53,6 +53,6 @@ class RunProgress:
 
 
 def look(client: Client) -> RunProgress:
-    """Ask the server."""
+    """Query the server."""
     studies = sorted(client.studies(), key=lambda study: study.created)
     return RunProgress(studies, list(client.trials()), client.overview())

@@ -1,7 +1,7 @@
-"""The server and the worker of the demo: real processes, which never outlive it.
+"""The server and the worker of the demo: real processes that never outlive it.
 
-They are in sessions of their own, so that Ctrl-C is the demo's alone: it ends them one after the
-other. Should the demo itself be killed, Linux kills them with it.
+They run in their own sessions, so that Ctrl-C reaches only the demo, which then stops them one
+after the other. If the demo itself is killed, Linux kills them too.
 """
 
 import socket
@@ -22,7 +22,7 @@ TAIL_LINES = 8
 
 
 class Child:
-    """A process, and the file that its log goes to."""
+    """A process and its log file."""
 
     def __init__(self, name: str, arguments: list[str], log: Path, environment: Mapping[str, str]):
         self.name, self.log = name, log
@@ -38,27 +38,27 @@ class Child:
             )
 
     def check(self) -> None:
-        """Raise if it is not there any more, with what it said last."""
+        """Raise an error with the end of the log if the process has exited."""
         if (code := self._process.poll()) is not None:
             lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
-            said = "\n".join(lines) or "nothing"
+            tail = "\n".join(lines) or "(empty)"
             raise BenthamError(
-                f"the {self.name} ended by itself (exit code {code}). It said last: {said}"
+                f"the {self.name} exited unexpectedly (exit code {code}). End of its log: {tail}"
             )
 
     def end(self) -> None:
-        """End it in an orderly way, or else at once."""
+        """Terminate the process gracefully; kill it if that takes too long."""
         end(self._process)
 
 
 def admin_token(folder: Path) -> Path:
-    """Where the server writes the operator's token."""
+    """Return the path at which the server writes the operator's token."""
     return folder / "data" / "admin.token"
 
 
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[Child, Client]]:
-    """A server on a free port with all that it keeps in the folder; it has started."""
+    """Run a server on a free port, with its files in `folder`; yields once it responds."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     options = ["--data", str(folder / "data"), "--port", str(port), "--log-level", "warning"]
@@ -69,13 +69,13 @@ def server(folder: Path) -> Iterator[tuple[Child, Client]]:
             child.check()
             if time.monotonic() > until:
                 raise BenthamError(
-                    f"the server did not start within {STARTS_WITHIN:.0f} s; is the machine busy? "
-                    "Try again"
+                    f"the server did not start within {STARTS_WITHIN:.0f} s; the machine may be "
+                    "busy: try again"
                 )
             time.sleep(0.05)
         with Client(f"http://127.0.0.1:{port}", token.read_text().strip()) as client:
             try:
-                client.overview()  # the client waits until there is an answer
+                client.overview()  # the client retries until there is a response
             except Unavailable:
                 child.check()
                 raise
@@ -84,7 +84,7 @@ def server(folder: Path) -> Iterator[tuple[Child, Client]]:
 
 @contextmanager
 def worker(folder: Path, address: str, token: str, devices: int) -> Iterator[Child]:
-    """A worker with so many devices, which train."""
+    """Run a worker with `devices` devices that train models."""
     options = ["--server", address, "--devices", str(devices), "--name", "device"]
     options += ["--folder", str(folder / "worker")]
     child = Child("worker", ["worker", *options], folder / "worker.log", {"BENTHAM_TOKEN": token})

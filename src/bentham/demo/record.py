@@ -1,4 +1,4 @@
-"""What the demo measured: studies and trials as the API tells them, and nothing else."""
+"""What the demo measured: studies and trials, only as the API returns them."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from bentham.wire import StudyView
 
 @dataclass(frozen=True, slots=True)
 class MeasuredArm:
-    """A model of a study that was trained: its score, and the server's times."""
+    """A trained model of a study: its score, and its times by the server's clock."""
 
     study: str  # the id
     model: str
@@ -25,19 +25,19 @@ class MeasuredArm:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All studies, all arms that brought a score, and which models are alike."""
+    """All studies with a score, all arms with a score, and the descriptions of the models."""
 
     studies: tuple[StudyView, ...]
     arms: tuple[MeasuredArm, ...]
     descriptions: Mapping[str, ModelDescription]
 
     def scores_of(self, study: str) -> list[float]:
-        """All scores of a study, by its id."""
+        """Return all scores of a study, by its id."""
         return [arm.score for arm in self.arms if arm.study == study]
 
 
 def measure(client: Client) -> Measured:
-    """Ask for everything. A study without a score has nothing to compare, and is left out."""
+    """Read all results; a study without a score cannot be compared and is left out."""
     known = sorted(client.studies(), key=lambda study: study.created)
     studies = tuple(study for study in known if study.incumbent is not None)
     trials = {(trial.study, trial.model): trial for trial in client.trials(state="complete")}
@@ -45,19 +45,19 @@ def measure(client: Client) -> Measured:
     arms: list[MeasuredArm] = []
     descriptions: dict[str, ModelDescription] = {}
     for study in studies:
-        # In the order of the study's own list, as the scheduler knows them.
+        # In the order in which the study lists them, as the scheduler has them.
         for candidate in client.candidates(study.id):
             trial = trials.get((study.id, candidate.model))
             if trial is None or trial.score is None or trial.ended is None:
                 continue
             arms.append(MeasuredArm(study.id, trial.model, trial.score, trial.started, trial.ended))
-            said = algorithms[candidate.algorithm].describe(candidate.configuration)
-            descriptions[trial.model] = ModelDescription(said.family, said.features)
+            found = algorithms[candidate.algorithm].describe(candidate.configuration)
+            descriptions[trial.model] = ModelDescription(found.family, found.features)
     return Measured(studies, tuple(arms), descriptions)
 
 
 def study_row(study: StudyView) -> dict[str, Any]:
-    """A line of the table of results."""
+    """Return a row of the table of results."""
     best = study.incumbent
     return {
         "id": study.id,
@@ -76,7 +76,7 @@ def study_row(study: StudyView) -> dict[str, Any]:
 
 
 def score_rows(measured: Measured) -> list[dict[str, Any]]:
-    """Every score, by names that are the same in every run."""
+    """Return every score, under names that are the same in every run."""
     named = {study.id: study for study in measured.studies}
     return [
         {
@@ -91,7 +91,7 @@ def score_rows(measured: Measured) -> list[dict[str, Any]]:
 
 
 def fingerprint(measured: Measured) -> str:
-    """A few letters that tell whether two runs have the same scores, to the last bit."""
+    """Return a short hash that is equal for two runs with exactly the same scores."""
     rows = [
         (row["tenant"], row["study"], row["model"], row["score"]) for row in score_rows(measured)
     ]

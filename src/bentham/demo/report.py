@@ -1,4 +1,4 @@
-"""What the demo prints in the end: each study's best model, and the comparison."""
+"""What the demo prints at the end: each study's best model, and the comparison."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from bentham.demo.comparison import LEVELS, Comparison, factor
 from bentham.demo.screen import line
 
 COLUMNS = (11, 15, 11, 6, 20, 5, 6)
-# The figure in the target's own units that people know, where the score is none.
+# Metrics whose score is not in the target's units, and the metric in those units to print instead.
 NATURAL = {"rmse": "rmse", "mae": "mae", "r2": "rmse", "median-absolute-error": "mae"}
 
 
 def results(rows: Sequence[dict[str, Any]]) -> RenderableType:
-    """Each study's best model, as `study_row` tells it."""
+    """Return the table of each study's best model, from rows of `study_row`."""
     names = ("tenant", "study", "metric", " score", "model", "tried", "  time")
     lines: list[RenderableType] = [
         line(*zip((Text(name, "bold") for name in names), COLUMNS, strict=True)),
@@ -44,14 +44,14 @@ def results(rows: Sequence[dict[str, Any]]) -> RenderableType:
 
 
 def comparison_grid(comparison: Comparison) -> RenderableType:
-    """When each came to which happiness, and what regret it had in all."""
+    """Return the table of times to each level of happiness, and of cumulative regret."""
     grid = Grid(
         box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True, show_edge=False
     )
     grid.add_column("happiness", no_wrap=True)
     for level in LEVELS:
         grid.add_column(f"{level:.0%}", justify="right", no_wrap=True)
-    grid.add_column("regret in all", justify="right", no_wrap=True)
+    grid.add_column("cumulative regret", justify="right", no_wrap=True)
     names = ("Bentham, as it ran", "Bentham, replayed", "round robin, replayed")
     runs = (comparison.real, comparison.joint, comparison.round_robin)
     times = [comparison.times(level) for level in LEVELS]
@@ -65,7 +65,7 @@ def comparison_grid(comparison: Comparison) -> RenderableType:
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """The same for programs, with the curves."""
+    """Return the comparison as JSON data, with the curves."""
     runs = {
         "real": comparison.real,
         "joint": comparison.joint,

@@ -1,4 +1,4 @@
-"""The live view of the demo: 80 columns, and lines enough for 14 studies in a small terminal."""
+"""The live view of the demo: 80 columns wide; 14 studies fit in a small terminal."""
 
 import math
 import statistics
@@ -20,15 +20,15 @@ BETTER, PLAIN, FAINT, ACCENT = "bold green", "cyan", "bright_black", "bold"
 
 
 class Screen:
-    """Makes pictures of looks; remembers how the believed regret fell."""
+    """Renders the state of the run; remembers the estimated regret over time."""
 
     def __init__(self, address: str):
         self._address = address
         self._regret: list[float] = []
 
     def picture(self, look: RunProgress) -> RenderableType:
-        """What there is to see."""
-        if look.studies:  # before that there is nothing to regret
+        """Render the state of the run."""
+        if look.studies:  # before the first study there is no regret
             self._regret.append(look.overview.regret_estimate)
         return Group(
             self._head(look),
@@ -48,14 +48,14 @@ class Screen:
         )
 
     def _foot(self, look: RunProgress) -> list[Text]:
-        believed = f"{look.overview.regret_estimate:.4f} still to gain a study, as believed"
+        estimate = f"{look.overview.regret_estimate:.4f} (estimated mean over studies)"
         trained = bar(look.tried / max(1, look.models))
         return [
             line((Text("trained", FAINT), 11), (trained, BAR), (_of(look), WORDS)),
             line(
                 (Text("regret", FAINT), 11),
                 (Text(curve(self._regret), PLAIN), BAR),
-                (believed, WORDS),
+                (estimate, WORDS),
             ),
         ]
 
@@ -65,7 +65,7 @@ def _of(look: RunProgress) -> str:
 
 
 def _studies(look: RunProgress) -> list[Text]:
-    names = ("tenant", "study", "scores in turn", "tried", "  best", "model")
+    names = ("tenant", "study", "scores over time", "tried", "  best", "model")
     lines = [line(*zip((Text(name, ACCENT) for name in names), COLUMNS, strict=True))]
     before = ""
     for study in look.studies:
@@ -102,7 +102,7 @@ def _devices(look: RunProgress) -> list[Text]:
 
 
 def line(*cells: tuple[Text | str, int]) -> Text:
-    """Cells beside each other, each cropped or filled up to its width, with a space between."""
+    """Join cells with a space between, each cropped or padded to its width."""
     whole = Text(no_wrap=True, overflow="crop")
     for place, (content, width) in enumerate(cells):
         cell = Text(content) if isinstance(content, str) else content.copy()
@@ -114,9 +114,9 @@ def line(*cells: tuple[Text | str, int]) -> Text:
 
 
 def marks(trials: Sequence[TrialView], study: StudyView) -> Text:
-    """A mark for each trial as it ended, the higher the better; green where it was the best yet.
+    """Return a mark per completed trial: the taller the better, green for a new best.
 
-    The scale is the study's own: a middling score is a middling mark, and the best a full one.
+    The scale is relative to the study: the median score has half the height of the best.
     """
     scores = [trial.score for trial in trials if trial.score is not None]
     text = Text()
@@ -131,20 +131,20 @@ def marks(trials: Sequence[TrialView], study: StudyView) -> Text:
             )
             so_far = max(so_far, score)
     text.append("·" * max(0, study.models - len(scores)), FAINT)
-    # More than fit: the first ones tell the story, since the best come early.
+    # If there are too many, show the first ones, since the best models come early.
     if len(text) > TRIALS:
         text.truncate(TRIALS, overflow="ellipsis")
     return text
 
 
 def bar(share: float) -> Text:
-    """A bar that is full at 1."""
+    """Return a bar that is full at 1."""
     full = round(min(1.0, max(0.0, share)) * BAR)
     return Text.assemble(("━" * full, BETTER), ("┄" * (BAR - full), FAINT))
 
 
 def curve(values: Sequence[float]) -> str:
-    """How a figure went, from the first value to the last; by roots, so that small ones show."""
+    """Return a sparkline of the values, on a square-root scale so that small values show."""
     if not values:
         return ""
     count = min(BAR, len(values))
@@ -156,5 +156,5 @@ def curve(values: Sequence[float]) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds."""
+    """Format seconds as minutes:seconds."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -1,7 +1,7 @@
-"""The studies of the demo: real data that comes with scikit-learn, and honest tasks made of it.
+"""The studies of the demo: real data that comes with scikit-learn, and meaningful tasks on it.
 
-Nobody's target hides among the columns it is to be told from; what is drawn, as which values go
-missing, is drawn from the seed.
+No target leaks into the input columns. Random choices, such as which values are missing, depend on
+the seed only.
 """
 
 import io
@@ -20,7 +20,7 @@ MISSING = 0.2
 
 @dataclass(frozen=True, slots=True)
 class DemoTask:
-    """A tenant's study: the file that is uploaded, the column to predict, and how to judge it."""
+    """A tenant's study: the file to upload, the column to predict, and the metric."""
 
     tenant: str
     study: str
@@ -31,7 +31,7 @@ class DemoTask:
 
 
 def demo_tasks(seed: int) -> list[DemoTask]:
-    """All of them; those that train quickly come first."""
+    """Return all tasks; those that train quickly come first."""
     cancer, wine, iris = _table("breast_cancer"), _table("wine"), _table("iris")
     digits, diabetes = _table("digits"), _table("diabetes")
     return [
@@ -93,7 +93,7 @@ def _sepals_alone(iris: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _with_holes(table: "pd.DataFrame", seed: int) -> "pd.DataFrame":
-    """The table with some of its values gone, but none of the target's."""
+    """Return the table with a fifth of its values missing, but none of the target's."""
     hidden = np.random.default_rng(seed).random(table.shape) < MISSING
     hidden[:, list(table.columns).index(TARGET)] = False
     return table.mask(hidden)

@@ -1,4 +1,4 @@
-"""Experiments that compare policies and priors, and say how sure the comparison is."""
+"""Experiments that compare policies and priors, with confidence intervals."""
 
 from bentham.experiments.regret import DEFAULT_TABLES, bench_regret
 from bentham.experiments.variants import DEFAULT_VARIANTS, VARIANTS

@@ -1,4 +1,4 @@
-"""Runs made on all cores, reported as they end."""
+"""Runs tasks in parallel processes and yields each result as soon as it is ready."""
 
 import os
 import signal
@@ -16,13 +16,13 @@ from bentham.errors import BenthamError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# One thread for each process: more would fight for the cores, and sum in another order.
+# One thread per process: more would compete for the cores and change the order of sums.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """A process that is interrupted while it imports would print a traceback."""
+    """Block SIGINT: a process that is interrupted while it imports would print a traceback."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -31,14 +31,14 @@ def _interrupts_later() -> Iterator[None]:
 
 
 def _begin(begin: Callable[..., None], *arguments: object) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a run at once, without a word
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process without a traceback
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_end_with_parent, daemon=True).start()
     begin(*arguments)
 
 
 def _end_with_parent() -> None:
-    """A process whose parent was killed would wait for work for ever."""
+    """Exit when the parent dies; otherwise the process would wait for work forever."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -52,7 +52,7 @@ def run_in_pool(
     begin: Callable[..., None],
     *arguments: object,
 ) -> Iterator[tuple[Task, Result]]:
-    """Each task with its result, in the order in which they end; `begin` prepares a process."""
+    """Yield each task with its result, in order of completion; `begin` sets up each process."""
     if not tasks:
         return
     workers = min(jobs or os.cpu_count() or 1, len(tasks))
@@ -66,16 +66,16 @@ def run_in_pool(
         ) as pool:
             others = active_children()
             try:
-                with _interrupts_later():  # processes inherit that until they have begun
+                with _interrupts_later():  # processes inherit this until `_begin` runs
                     waiting = {pool.submit(function, task): task for task in tasks}
                 for future in as_completed(waiting):
                     yield waiting[future], future.result()
             except BrokenProcessPool:
                 raise BenthamError(
-                    "a process that made runs was ended from outside, perhaps for want of memory; "
-                    "try again with fewer at a time, as with --jobs 1"
+                    "a process of the pool was killed, perhaps because memory ran out; try again "
+                    "with fewer processes at a time, for example with --jobs 1"
                 ) from None
-            except BaseException:  # an error, or an interrupt: nobody waits for the rest
+            except BaseException:  # an error or an interrupt: discard the remaining tasks
                 for process in active_children():
                     if process not in others:
                         process.terminate()

@@ -1,8 +1,8 @@
-"""`bentham bench regret`: how much regret policies and priors have, under the paper's protocol.
+"""`bentham bench regret`: the regret of policies and priors under the paper's protocol.
 
-For every seed, 8 studies of a table are drawn as history and the others are served, by every
-variant alike; so ratios are taken seed by seed. A ratio is reported as a geometric mean over the
-seeds with a 95 % interval (Student's t, on the logarithms).
+For every seed, 8 studies of a table are drawn as history and the others are served. All variants
+get the same split, so ratios are taken seed by seed. A ratio is reported as the geometric mean over
+seeds with a 95 % interval (Student's t on the logarithms).
 """
 
 import itertools
@@ -27,7 +27,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One run to be made."""
+    """One planned run."""
 
     table: str
     devices: int
@@ -37,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run showed."""
+    """The cumulative regret of a run, and its time to each of LEVELS (None: not reached)."""
 
     regret: float
     time_to: tuple[float | None, ...]
@@ -55,7 +55,7 @@ def bench_regret(
 ) -> dict[str, Any]:
     """Run every variant on every table with every number of devices, `repeat` times.
 
-    `expect` is told how many runs there will be, `progress` of each that has ended.
+    `expect` receives the number of runs, `progress` a description of each finished run.
     """
     variants = list(dict.fromkeys(variants))
     for name in variants:
@@ -72,7 +72,7 @@ def bench_regret(
     if len(skipped) == len(loaded) * len(variants):
         raise InvalidInput(
             f"none of {', '.join(variants)} can be run: they need {skipped[0]['needs']}, which "
-            f"{', '.join(loaded)} lacks; name other variants, or the table synthetic"
+            f"{', '.join(loaded)} lacks; choose other variants, or the table synthetic"
         )
     cells = [
         Cell(table, count, variant, seed + turn)
@@ -104,12 +104,12 @@ def bench_regret(
 
 
 def plan(variants: Sequence[str]) -> list[str]:
-    """The variants to run: those asked for, and those that all are compared with."""
+    """Return the variants to run: the given ones, and the two that all are compared with."""
     return list(dict.fromkeys(["paper", "oracle", *variants]))
 
 
 def _refuse_small(table: Table) -> None:
-    """The paper's configuration needs complete studies for its prior, and some left to serve."""
+    """Reject a table with too few complete studies for the paper's prior, or none to serve."""
     complete = int(np.isfinite(table.scores).all(axis=1).sum())
     history = holdout(table)
     if history < 2 or complete < history:
@@ -120,7 +120,7 @@ def _refuse_small(table: Table) -> None:
         )
 
 
-_TABLES: dict[str, Table] = {}  # of a worker process
+_TABLES: dict[str, Table] = {}  # set in each process of the pool
 
 
 def _begin(tables: dict[str, Table]) -> None:
@@ -132,7 +132,7 @@ def _run_cell(cell: Cell) -> RunResult:
 
 
 def run_cell(table: Table, cell: Cell) -> RunResult:
-    """One run."""
+    """Run one cell."""
     regret = serve(table, cell.variant, cell.devices, cell.seed).regret
     return RunResult(regret.cumulative, tuple(regret.time_to(level) for level in LEVELS))
 
@@ -143,7 +143,7 @@ def _run_all(
     jobs: int | None,
     progress: Callable[[str], None] | None,
 ) -> Iterable[tuple[Cell, RunResult]]:
-    # The long ones first, so that no worker is left with one at the end.
+    # Longest first, so that no process is left with a long run at the end.
     order = sorted(cells, key=lambda cell: -tables[cell.table].scores.size)
     for cell, measured in run_in_pool(_run_cell, order, jobs, _begin, tables):
         if progress is not None:
@@ -184,12 +184,12 @@ def _summary(
 
 
 def _logs(pairs: Iterable[tuple[float | None, float | None]]) -> list[float]:
-    """Logarithms of ratios, where both were reached and neither is zero."""
+    """Return the log ratios of the pairs in which both values are known and not zero."""
     return [math.log(one / other) for one, other in pairs if one and other and one / other > 0.0]
 
 
 def interval(logs: Sequence[float]) -> dict[str, float | int | None]:
-    """The geometric mean of ratios, and its interval; None where there is too little for it."""
+    """Return the geometric mean of ratios and its interval; None where there are too few runs."""
     if not logs:
         return {"ratio": None, "low": None, "high": None, "runs": 0}
     centre = float(np.mean(logs))
@@ -206,7 +206,7 @@ def interval(logs: Sequence[float]) -> dict[str, float | int | None]:
 
 
 def _overall(results: Sequence[dict[str, Any]], variants: Sequence[str]) -> dict[str, Any]:
-    """Per variant, the geometric mean of its cells, and the worst of them."""
+    """Return, per variant, the geometric mean and the worst of its cells' ratios."""
     overall: dict[str, Any] = {}
     for name in variants:
         cells = [result for result in results if result["variant"] == name]

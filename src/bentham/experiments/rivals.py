@@ -1,9 +1,9 @@
-"""Rivals that the core does not need: round robin in other forms.
+"""Baseline policies that only the experiments use: other forms of round robin.
 
-`Alone` is the strongest rival outside, every study tuned alone, as tuners of one study do: one
-Gaussian process per study over the features of the models, a Matern 5/2 kernel with the
-likeliest length scale, fitted to the study's own scores (standardised); the model of highest
-expected improvement per cost; studies served in turn.
+`Alone` is the strongest external baseline: it tunes every study separately, as single-study tuners
+do. Each study has its own Gaussian process over the features of the models, with a Matern 5/2
+kernel and the maximum-likelihood length scale, fitted to the study's own standardised scores. The
+policy picks the model with the highest expected improvement per cost and serves studies in turn.
 """
 
 import numpy as np
@@ -20,22 +20,22 @@ JITTER = 1e-6
 
 
 class RoundRobinByRate(RoundRobin):
-    """Round robin as one may read the paper, too: a study's model by EI per cost, not by EI."""
+    """Another reading of the paper's round robin: a study's model by EI per cost, not by EI."""
 
     name = "round-robin-rate"
 
     @classmethod
     def made(cls, seed: int) -> "RoundRobinByRate":  # noqa: ARG003
-        """One of them; the seed does not matter."""
+        """Make one; the seed is ignored."""
         return cls()
 
     def values(self, study: StudyState) -> Vector:
-        """The study's EI rates."""
+        """Return the study's EI rates."""
         return super().values(study) / study.costs
 
 
 class Alone(RoundRobin):
-    """A policy that learns nothing from one study for another."""
+    """Round robin with a separate Gaussian process per study: studies do not share knowledge."""
 
     name = "alone"
 
@@ -46,11 +46,11 @@ class Alone(RoundRobin):
 
     @classmethod
     def knowing(cls, features: Matrix) -> PolicyMaker:
-        """What makes one; the seed does not matter."""
+        """Return a policy maker for these features; the seed is ignored."""
         return lambda _: cls(features)
 
     def values(self, study: StudyState) -> Vector:
-        """EI per cost under the study's own Gaussian process."""
+        """Return EI per cost under the study's own Gaussian process."""
         return self._gains(study) / study.costs
 
     def _gains(self, study: StudyState) -> Vector:
@@ -67,7 +67,7 @@ class Alone(RoundRobin):
         weighed = np.linalg.solve(
             factor, np.broadcast_to(values[:, np.newaxis], (len(LENGTHS), len(seen), 1))
         )[..., 0]
-        # The likeliest variance in closed form; what is left of the likelihood picks the length.
+        # The maximum-likelihood variance in closed form; the profile likelihood picks the length.
         variance = np.maximum((weighed**2).mean(axis=1), 1e-12)
         likelihood = -0.5 * len(seen) * np.log(variance) - np.log(
             np.diagonal(factor, axis1=1, axis2=2)

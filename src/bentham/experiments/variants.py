@@ -1,7 +1,7 @@
-"""Ways to serve a table under the paper's protocol, by name.
+"""Named ways to serve a table under the paper's protocol.
 
-For every seed up to 8 studies of a table are drawn as history and the others are served, by every
-variant alike; so ratios can be taken seed by seed.
+For every seed, up to 8 studies of a table are drawn as history and the others are served. All
+variants get the same split, so ratios can be taken seed by seed.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from bentham.tables.synthetic import LENGTH_SCALE
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to serve a table; `told` and `alone` need features of the models."""
+    """One way to serve a table; the variants `told` and `alone` need features of the models."""
 
     help: str
     policy: str | PolicyMaker | None = None
@@ -34,8 +34,8 @@ class Variant:
 PAPER = {"prior": "sample"}
 VARIANTS: dict[str, Variant] = {
     "paper": Variant("MM-GP-EI, sample covariance, two fastest models first", "mdmt", PAPER),
-    "default": Variant("what Bentham does unless told otherwise"),
-    # What knows every score learns nothing from a prior: the cheapest will do.
+    "default": Variant("Bentham's defaults"),
+    # The oracle knows every score and ignores the prior, so it gets the cheapest one.
     "oracle": Variant("knows every score", "oracle", {**PAPER, "warm_start": "none"}),
     "oracle-warm": Variant("the oracle, two fastest models first as in the paper", "oracle", PAPER),
     "round-robin": Variant("studies in turn, with the paper's prior", "round-robin", PAPER),
@@ -48,53 +48,63 @@ VARIANTS: dict[str, Variant] = {
         "the paper's, by EI and not EI per cost", "mdmt", {**PAPER, "cost_exponent": 0.0}
     ),
     "alone": Variant("one GP per study, EI per cost, studies in turn", needs="features"),
-    "told": Variant("MM-GP-EI that is told the true prior", "mdmt", needs="synthetic"),
-    "no-features": Variant("the default, blind to features of models", features=False),
+    "told": Variant("MM-GP-EI with the true prior", "mdmt", needs="synthetic"),
+    "no-features": Variant("the default, without features of models", features=False),
     "no-history": Variant("the default, without history", history=False),
-    "no-running": Variant("the default, but running trials do not count", "mdmt"),
-    "fastest-first": Variant("after two fastest models", None, {"warm_start": "fastest:2"}),
-    "no-serving": Variant("learned from history alone", None, {"switched_off": ("serving",)}),
-    "no-warp": Variant("scores are not bent", None, {"switched_off": ("warp",)}),
-    "no-scales": Variant("studies have one scale", None, {"switched_off": ("scales",)}),
-    "no-strengths": Variant("strengths are set by hand", None, {"switched_off": ("strengths",)}),
+    "no-running": Variant("the default, ignoring running trials", "mdmt"),
+    "fastest-first": Variant(
+        "the default, two fastest models first", None, {"warm_start": "fastest:2"}
+    ),
+    "no-serving": Variant(
+        "the default, learning from history alone", None, {"switched_off": ("serving",)}
+    ),
+    "no-warp": Variant("the default, without warping scores", None, {"switched_off": ("warp",)}),
+    "no-scales": Variant(
+        "the default, one scale for all studies", None, {"switched_off": ("scales",)}
+    ),
+    "no-strengths": Variant(
+        "the default, fixed regularization strengths", None, {"switched_off": ("strengths",)}
+    ),
     "cost-error-2": Variant(
-        "costs are misjudged by up to 2", None, {"disturbances": Disturbances(cost_error=2.0)}
+        "the default, cost estimates wrong by a factor of up to 2",
+        None,
+        {"disturbances": Disturbances(cost_error=2.0)},
     ),
     "cost-error-2-trusted": Variant(
-        "the same, and costs are not corrected",
+        "the same, without correcting cost estimates",
         None,
         {"disturbances": Disturbances(cost_error=2.0), "correct_costs": False},
     ),
-    "costs-learned": Variant("costs are learned, with history", None, {"costs": "learned"}),
+    "costs-learned": Variant("the default, costs learned with history", None, {"costs": "learned"}),
     "costs-unknown": Variant(
-        "costs are learned from nothing", None, {"costs": "learned-from-nothing"}
+        "the default, costs learned without history", None, {"costs": "learned-from-nothing"}
     ),
-    "exponent-0.8": Variant("cost counts less", None, {"cost_exponent": 0.8}),
-    "exponent-1.2": Variant("cost counts more", None, {"cost_exponent": 1.2}),
+    "exponent-0.8": Variant("the default, cost exponent 0.8", None, {"cost_exponent": 0.8}),
+    "exponent-1.2": Variant("the default, cost exponent 1.2", None, {"cost_exponent": 1.2}),
 }  # fmt: skip
 DEFAULT_VARIANTS = ("paper", "default", "oracle", "oracle-warm", "alone")
 
 
 def holdout(table: Table) -> int:
-    """How many studies set the prior."""
+    """Return the number of studies that set the prior."""
     return min(DEFAULT_HOLDOUT, len(table.studies) - 1)
 
 
 def possible(table: Table, variant: Variant) -> bool:
-    """Whether the table has what the variant needs."""
+    """Return whether the table has what the variant needs."""
     if variant.needs == "synthetic":
         return table.name.startswith("synthetic") and table.features is not None
     return not variant.needs or table.features is not None
 
 
 def serve(table: Table, name: str, devices: int, seed: int) -> Run:
-    """One run of a variant; it ends when every study has its best model."""
+    """Run a variant once, until every study has found its best model."""
     variant = VARIANTS[name]
     history, served = table.split(holdout(table), seed)
     if not variant.features:
         served = replace(served, features=None)
     told = history if variant.history else history.only([])
-    # Where scores go below zero, studies start from the lowest of them: regret is not negative.
+    # With negative scores the floor is the lowest of them, so that regret is not negative.
     floor = min(0.0, float(np.nanmin(table.scores)))
     experiment = Experiment(
         table=served, history=told, devices=devices, floor=floor, **variant.settings

@@ -1,4 +1,4 @@
-"""`bentham reproduce`: the paper's evaluation made again, and its claims judged by the numbers."""
+"""`bentham reproduce`: repeat the paper's evaluation and check its claims against the results."""
 
 from bentham.reproduce.claims import Claim, Verdict
 from bentham.reproduce.plan import FULL, QUICK, Scale

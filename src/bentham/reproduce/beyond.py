@@ -1,4 +1,4 @@
-"""What goes beyond the paper: the learned defaults, the predecessor and the oracle."""
+"""Comparisons beyond the paper: the learned defaults, the predecessor and the oracle."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Row = tuple[str, str, int, IntervalEstimate]
 
 
 def ratios(evidence: Evidence) -> list[Row]:
-    """(table, variant, devices, its cumulative regret over that of the paper's configuration)."""
+    """Return rows of (table, variant, devices, cumulative regret relative to the paper's)."""
     wanted = [
         (table, variant, devices)
         for table in evidence.compared
@@ -26,9 +26,9 @@ def ratios(evidence: Evidence) -> list[Row]:
 
 
 def beyond(evidence: Evidence) -> list[dict[str, Any]]:
-    """The same as plain data."""
+    """Return the same rows as JSON data."""
     return [
         {"table": table, "variant": variant, "devices": devices}
-        | Measurement.of("cumulative regret over the paper's", ratio).plain()
+        | Measurement.of("cumulative regret relative to the paper's configuration", ratio).plain()
         for table, variant, devices, ratio in ratios(evidence)
     ]

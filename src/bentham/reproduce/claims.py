@@ -1,4 +1,4 @@
-"""Claims of the paper, each with what was measured and the verdict that the numbers give."""
+"""The paper's claims, each with its measurements and the verdict that follows from them."""
 
 import math
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import Any
 
 from bentham.reproduce.curves import IntervalEstimate
 
-DIGITS = 4  # of every number that is written down: the rest differs between machines
+DIGITS = 4  # significant digits in files; further digits differ between machines
 
 
 class Verdict(StrEnum):
-    """What the numbers say of a claim."""
+    """Whether the measurements support a claim."""
 
     HOLDS = "holds"
     PART = "holds in part"
@@ -22,7 +22,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One number behind a verdict, with its 95 % interval where it has one."""
+    """One number behind a verdict, with its 95 % interval if it has one."""
 
     what: str
     value: float
@@ -32,13 +32,13 @@ class Measurement:
 
     @staticmethod
     def of(what: str, estimate: IntervalEstimate, claimed: float | None = None) -> "Measurement":
-        """A number with an interval, if there is one."""
+        """Make a measurement from an estimate; it has no interval if that is infinite."""
         if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
             return Measurement(what, estimate.value, claimed=claimed)
         return Measurement(what, estimate.value, estimate.low, estimate.high, claimed)
 
     def plain(self) -> dict[str, Any]:
-        """For a file: rounded, and without what is not there."""
+        """Return the measurement as JSON data, rounded and without missing values."""
         numbers = {"value": self.value, "low": self.low, "high": self.high, "paper": self.claimed}
         return {"what": self.what} | {
             key: rounded(number) for key, number in numbers.items() if number is not None
@@ -47,7 +47,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of the paper, in our words, and how it fared."""
+    """A statement of the paper, in our words, and its verdict."""
 
     name: str
     where: str
@@ -55,14 +55,14 @@ class Claim:
     rule: str  # how the verdict follows from the numbers
     measured: tuple[Measurement, ...]
     verdict: Verdict
-    why: str = ""  # what does not hold must be explained
+    why: str = ""  # the analysis; required unless the claim holds
 
     def __post_init__(self) -> None:
         if self.verdict is not Verdict.HOLDS and not self.why:
-            raise ValueError(f"{self.name} {self.verdict.value}, and nothing says why")
+            raise ValueError(f"{self.name} {self.verdict.value}, but `why` is empty")
 
     def plain(self) -> dict[str, Any]:
-        """For a file."""
+        """Return the claim as JSON data."""
         return {
             "name": self.name,
             "where": self.where,
@@ -75,47 +75,54 @@ class Claim:
 
 
 def rounded(number: float) -> float:
-    """To a few significant digits."""
+    """Round to `DIGITS` significant digits."""
     return float(f"{number:.{DIGITS}g}")
 
 
-# What `together` does, for the rules.
-JOINED = "The verdict is theirs if they agree, and in part otherwise."
+# For the rules: what `together` does, alone and with `above` and `below`.
+JOINED = (
+    "All met: holds. All failed: does not hold. All undecided: cannot be tested. Mixed: holds in "
+    "part."
+)
+DECIDED = (
+    "A condition is met or failed if its whole 95 % interval agrees, and otherwise undecided. "
+    f"{JOINED}"
+)
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
-    """One verdict of several: theirs if they agree, and in part otherwise."""
+    """Combine verdicts: the common one if they agree, otherwise 'holds in part'."""
     return verdicts[0] if len(set(verdicts)) == 1 else Verdict.PART
 
 
 def above(estimate: IntervalEstimate, threshold: float) -> Verdict:
-    """Holds or not if the whole interval says so; between, the runs are too few to tell."""
+    """Decide by the whole interval; if it contains the threshold, there are too few runs."""
     if estimate.low > threshold:
         return Verdict.HOLDS
     return Verdict.FAILS if estimate.high < threshold else Verdict.UNTESTED
 
 
 def below(estimate: IntervalEstimate, threshold: float) -> Verdict:
-    """The same the other way."""
+    """Like `above`, but the claim is that the number is below the threshold."""
     if estimate.high < threshold:
         return Verdict.HOLDS
     return Verdict.FAILS if estimate.low > threshold else Verdict.UNTESTED
 
 
 def both(holds: bool, too: bool) -> Verdict:
-    """Of two conditions that no chance enters."""
+    """Combine two conditions that are not random."""
     return together([Verdict.HOLDS if one else Verdict.FAILS for one in (holds, too)])
 
 
 def explained(verdict: Verdict, why: str) -> str:
-    """What to say of a verdict that is not plain."""
+    """Return the analysis of a verdict: empty if the claim holds."""
     if verdict is Verdict.HOLDS:
         return ""
-    return f"The runs do not decide it. {why}" if verdict is Verdict.UNTESTED else why
+    return f"The runs do not decide this claim. {why}" if verdict is Verdict.UNTESTED else why
 
 
 def in_words(estimate: IntervalEstimate, unit: str = "") -> str:
-    """A number with its interval, for a sentence."""
+    """Format a number with its interval for a sentence."""
     value, low, high = (_fixed(end) for end in (estimate.value, estimate.low, estimate.high))
     return f"{value}{unit} ({low} to {high})"
 

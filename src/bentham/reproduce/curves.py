@@ -1,15 +1,15 @@
-"""Regret curves over repeats: their mean and band, the times to a level, and speed-ups.
+"""Regret curves over repeated runs: mean and band, times to a level, and speed-ups.
 
     symbol       shape           meaning
     times        (points,)       every time at which the regret of some run changes
-    values       (runs, points)  the mean regret over studies of each run, from that time on
-    levels       (levels,)       regrets to be reached
-    S(level)     scalar          the slower one's time to a level over the faster one's
+    values       (runs, points)  each run's mean regret over studies, from that time on
+    levels       (levels,)       levels of regret to reach
+    S(level)     scalar          time to a level of the slower one / of the faster one
 
-Times are read off the mean curve, as one reads them off the paper's figures. Intervals are 95 %:
-percentiles of a bootstrap over runs, the same runs of both for a comparison, since run by run both
-served the same studies; widened as Student's t is for so few runs, since a bootstrap of few is too
-narrow.
+Times are read off the mean curve, as from the paper's figures. Intervals are 95 %: percentiles of a
+bootstrap over runs. A comparison resamples the same runs of both sides, since both served the same
+studies in each run. Since a bootstrap over few runs is too narrow, intervals are widened like those
+of Student's t relative to the normal distribution.
 """
 
 import math
@@ -28,7 +28,7 @@ from bentham.reproduce.runs import Result
 RESAMPLES = 1000
 COVERED = (2.5, 97.5)
 LEVELS = 20
-LOWEST_SHARE = 0.05  # levels go from the regret after the warm start to this share of it
+LOWEST_SHARE = 0.05  # levels go from the regret after the warm start to this fraction of it
 _BOOTSTRAP_SEED = 20180
 _TINY = 1e-300
 
@@ -49,11 +49,11 @@ class Curves:
     times: Vector
     values: Matrix
     regrets: Vector  # cumulative
-    after_warm_start: float  # mean regret when every study's first models are in
+    after_warm_start: float  # mean regret at the end of the warm start
 
     @staticmethod
     def of(results: Sequence[Result]) -> "Curves":
-        """From the runs as kept."""
+        """Build the curves from stored results."""
         steps = [np.array(result["curve"]) for result in results]
         times = np.unique(np.concatenate([step[:, 0] for step in steps]))
         return Curves(
@@ -64,18 +64,18 @@ class Curves:
         )
 
     def sampled(self, times: Vector) -> Matrix:
-        """The runs' curves at other times."""
+        """Evaluate the runs' curves at other times."""
         places = np.searchsorted(self.times, times, side="right") - 1
         return np.asarray(self.values[:, places])
 
     def times_to(self, levels: Vector, weights: Matrix) -> Matrix:
-        """When the mean curve falls to each level; a row for every row of weights of the runs."""
+        """Return when the mean curve falls to each level, with a row per row of run weights."""
         means = contract("br,rp->bp", weights, self.values)
         reached = means[:, np.newaxis, :] <= levels[:, np.newaxis] + LEVEL_TOLERANCE
         return np.asarray(self.times[reached.argmax(axis=2)])
 
     def levels(self) -> Vector:
-        """From the regret after the warm start downwards; from the first, if that leaves none."""
+        """Return levels from the regret after the warm start (if zero: the initial regret) down."""
         highest = self.after_warm_start or float(self.values[:, 0].mean())
         return np.geomspace(highest, LOWEST_SHARE * highest, LEVELS)
 
@@ -87,11 +87,11 @@ class SpeedUp:
     levels: Vector
     by_level: tuple[IntervalEstimate, ...]
     typical: IntervalEstimate  # the geometric mean over levels
-    logs: Vector  # of the typical one: of all runs, then of every resample
+    logs: Vector  # of `typical`: for all runs, then for every resample
 
 
 def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
-    """How much faster `fast` is, the same runs of both resampled."""
+    """Return how much faster `fast` is; the same runs of both are resampled."""
     runs = len(slow.values)
     table = _ratios(slow, fast, levels)
     logs = np.log(table).mean(axis=1)
@@ -104,10 +104,11 @@ def speed_up(slow: Curves, fast: Curves, levels: Vector) -> SpeedUp:
 
 
 def largest_speed_up(slow: Curves, fast: Curves, levels: Vector) -> tuple[float, IntervalEstimate]:
-    """(level, speed-up there), where it is largest.
+    """Return the level with the largest speed-up, and the speed-up there.
 
-    The largest of many noisy numbers is too large. By how much is what the level that a resample
-    picks gains in it over all runs, on average (Efron's optimism); that is taken off.
+    The maximum of many noisy numbers is biased upwards. The bias is estimated by Efron's optimism,
+    and subtracted: each resample picks its best level; the optimism is the mean difference between
+    that level's log speed-up in the resample and over all runs.
     """
     runs = len(slow.values)
     logs = np.log(_ratios(slow, fast, levels))
@@ -117,22 +118,22 @@ def largest_speed_up(slow: Curves, fast: Curves, levels: Vector) -> tuple[float,
 
 
 def _ratios(slow: Curves, fast: Curves, levels: Vector) -> Matrix:
-    """Ratios of times: a row for all runs, then one for every resample; a column per level."""
+    """Return ratios of times: a row for all runs, then one per resample; a column per level."""
     return np.concatenate(
         [
             _ratio(slow.times_to(levels, rows), fast.times_to(levels, rows))
-            for rows in np.array_split(resamples(len(slow.values)), 20)  # in parts: less memory
+            for rows in np.array_split(resamples(len(slow.values)), 20)  # in parts, to save memory
         ]
     )
 
 
 def _ratio(slow: Matrix, fast: Matrix) -> Matrix:
-    """Of times; where a level is reached at once, by both: 1."""
+    """Divide times; the ratio is 1 where a level is reached at time 0."""
     return np.divide(slow, fast, out=np.ones_like(slow), where=fast > 0.0)
 
 
 def resamples(runs: int) -> Matrix:
-    """Weights of the runs: first all alike, then as often as each was drawn."""
+    """Return weights of the runs: first equal weights, then those of each bootstrap resample."""
     rng = np.random.default_rng([_BOOTSTRAP_SEED, runs])
     drawn = rng.integers(0, runs, (RESAMPLES, runs))
     counts = (drawn[:, :, np.newaxis] == np.arange(runs)).sum(axis=1)
@@ -140,7 +141,7 @@ def resamples(runs: int) -> Matrix:
 
 
 def estimate(values: Vector, runs: int) -> IntervalEstimate:
-    """The first value, and the interval that the others (resamples of so many runs) cover."""
+    """Return the first value, with an interval from the others: resamples of `runs` runs."""
     value = float(values[0])
     if runs < 2:
         return IntervalEstimate(value, -math.inf, math.inf)
@@ -151,7 +152,7 @@ def estimate(values: Vector, runs: int) -> IntervalEstimate:
 
 
 def ratio_estimate(logs: Vector, runs: int) -> IntervalEstimate:
-    """The same of a ratio, by its logarithms."""
+    """Like `estimate`, for a ratio given by its logarithms."""
     one = estimate(logs, runs)
     with np.errstate(over="ignore"):
         return IntervalEstimate(
@@ -160,22 +161,22 @@ def ratio_estimate(logs: Vector, runs: int) -> IntervalEstimate:
 
 
 def regret_ratio(slow: Curves, fast: Curves) -> IntervalEstimate:
-    """Cumulative regrets, run by run: the geometric mean of their ratios."""
-    runs = min(len(slow.regrets), len(fast.regrets))  # they began with the same seed
-    # Where there is nothing to regret, neither has more of it.
+    """Return the geometric mean over runs of the ratio of cumulative regrets."""
+    runs = min(len(slow.regrets), len(fast.regrets))  # both start with the same seed
+    # If both regrets are zero, the ratio is 1.
     logs = np.log((slow.regrets[:runs] + _TINY) / (fast.regrets[:runs] + _TINY))
     return ratio_estimate(contract("br,r->b", resamples(runs), logs), runs)
 
 
 def slope(x: Vector, y: Matrix) -> IntervalEstimate:
-    """The slope of log mean y over log x; y has a row per run and a column per x."""
+    """Return the slope of log mean y over log x; y has a row per run and a column per x."""
     means = np.log(contract("br,rp->bp", resamples(len(y)), y) + _TINY)
     centred = np.log(x) - np.log(x).mean()
     return estimate(contract("bp,p->b", means, centred) / (centred**2).sum(), len(y))
 
 
 def rank_correlation(x: Vector, y: Vector) -> IntervalEstimate:
-    """Spearman's, its interval from a bootstrap over the pairs."""
+    """Return Spearman's rank correlation, with an interval from a bootstrap over the pairs."""
     rng = np.random.default_rng([_BOOTSTRAP_SEED, len(x), 2])
     rows = [np.arange(len(x)), *rng.integers(0, len(x), (RESAMPLES, len(x)))]
     found = np.array([_correlation(_ranks(x[row]), _ranks(y[row])) for row in rows])
@@ -184,7 +185,7 @@ def rank_correlation(x: Vector, y: Vector) -> IntervalEstimate:
 
 
 def _ranks(values: Vector) -> Vector:
-    """Ranks, equal values sharing theirs."""
+    """Return ranks; equal values share one."""
     below = (values[:, np.newaxis] > values).sum(axis=1)
     return np.asarray(below + (values[:, np.newaxis] == values).sum(axis=1) / 2.0)
 

@@ -1,7 +1,7 @@
-"""One style for all figures, and how a figure becomes files.
+"""The style of all figures, and writing a figure to files.
 
-Colours are Okabe and Ito's, which the colour-blind tell apart; each has a dash pattern or a marker
-of its own besides, so that a grey print tells them apart, too.
+Colours are from Okabe and Ito's colour-blind-safe palette. Each line also has its own dash pattern
+or marker, so that figures can be read in greyscale.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How a thing is drawn wherever it is drawn."""
+    """The style of a policy or a case, the same in all figures."""
 
     label: str
     colour: str
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure on disk."""
+    """A figure that has been written to disk."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A figure to be drawn: `draw` fills the axes."""
+    """A figure to draw; `draw` fills the axes."""
 
     name: str
     title: str
@@ -63,7 +63,7 @@ class Panel:
     draw: Callable[[Axes], None]
 
     def write(self, folder: Path) -> Drawn:
-        """As SVG and PNG."""
+        """Write the figure as SVG and PNG."""
         with mpl.rc_context(_STYLE):
             figure = Figure(figsize=SIZE, layout="constrained")
             axes = figure.subplots()
@@ -71,13 +71,13 @@ class Panel:
             axes.set_title(self.title)
             svg = folder / f"{self.name}.svg"
             figure.savefig(svg, metadata={"Date": None})
-            figure.set_layout_engine("none")  # it is laid out now, and need not be once more
+            figure.set_layout_engine("none")  # it has already been laid out
             figure.savefig(svg.with_suffix(".png"), dpi=RESOLUTION, metadata={"Software": None})
         return Drawn(self.name, self.title, self.caption, svg)
 
 
 def logarithmic(axes: Axes, which: str = "xy") -> None:
-    """Plain numbers on logarithmic axes."""
+    """Make axes logarithmic, labelled with plain numbers."""
     for name in which:
         axis = axes.xaxis if name == "x" else axes.yaxis
         (axes.set_xscale if name == "x" else axes.set_yscale)("log")
@@ -90,14 +90,14 @@ def _plain(value: float, _: int | None) -> str:
 
 
 def label_few_decades(axes: Axes) -> None:
-    """With little more than a decade on the axis, its powers of ten alone say too little."""
+    """Label more than powers of ten if the y axis spans little more than a decade."""
     low, high = axes.get_ylim()
     if high / low < 30.0:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def counts(axes: Axes, values: Sequence[int]) -> None:
-    """A logarithmic x axis that names the values that occur."""
+    """Make the x axis logarithmic, labelled with the given values."""
     axes.set_xscale("log")
     axes.set_xticks(list(values), [str(value) for value in values])
     axes.xaxis.set_minor_formatter(NullFormatter())

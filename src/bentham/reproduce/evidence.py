@@ -1,4 +1,4 @@
-"""All results of a reproduction, as figures and claims look them up."""
+"""All results of a reproduction, for figures and claims to look up."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,12 +16,12 @@ from bentham.tables import Table
 from bentham.tables.standin import STANDIN
 
 CUTOFF = 0.01  # the instantaneous regret of Figure 5
-# As figures and the report call them. DEEPLEARNING's rows were put together from several files.
+# Names in figures and the report. DEEPLEARNING was reconstructed from several files.
 TITLES = {STANDIN: "AZURE stand-in", DEEPLEARNING: "DEEPLEARNING (reconstructed)"}
 
 
 class Evidence:
-    """Results by cell, and the tables they come from."""
+    """Results by cell, and the tables that they come from."""
 
     def __init__(
         self,
@@ -34,33 +34,33 @@ class Evidence:
 
     @property
     def has_deeplearning(self) -> bool:
-        """Whether the table was supplied."""
+        """Whether the DEEPLEARNING table was supplied."""
         return DEEPLEARNING in self.tables
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The two tables of the paper, as far as they are there."""
+        """The paper's two tables; only the first if DEEPLEARNING was not supplied."""
         return (STANDIN, DEEPLEARNING) if self.has_deeplearning else (STANDIN,)
 
     def curves(self, table: str, variant: str, devices: int) -> Curves:
-        """The runs of a table's cell."""
+        """Return the curves of a table's cell; they are cached."""
         cell = TableCell(table, variant, devices)
         if cell not in self._curves:
             self._curves[cell] = Curves.of(self.results[cell])
         return self._curves[cell]
 
     def cutoff_times(self, variant: str, devices: int) -> Vector:
-        """When the mean regret of each run on the synthetic table fell to Figure 5's cutoff."""
+        """Return when the mean regret of each run on the synthetic table fell to `CUTOFF`."""
         curves = self.curves(SYNTHETIC, variant, devices)
         reached = curves.values <= CUTOFF + LEVEL_TOLERANCE
         return np.asarray(curves.times[reached.argmax(axis=1)])
 
     def column(self, cells: Sequence[TheoryCell], key: str) -> Matrix:
-        """One number of theory cells: a row per run, a column per cell."""
+        """Return one number of theory cells: a row per run, a column per cell."""
         return np.array([[result[key] for result in self.results[cell]] for cell in cells]).T
 
     def served(self, table: str) -> int:
-        """How many studies are served after the history is drawn."""
+        """Return the number of studies that are served after the history is drawn."""
         if table.startswith(DRAWS):
             return int(table.removeprefix(DRAWS)) - DEFAULT_HOLDOUT
         return len(self.tables[table].studies) - holdout(self.tables[table])

@@ -1,4 +1,4 @@
-"""The paper's figures, drawn from the results; and those that go beyond it."""
+"""The paper's figures, drawn from the results, and figures that go beyond the paper."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ from bentham.reproduce.plan import (
 from bentham.tables.standin import STANDIN
 
 POINTS = 400
-SHOWN_FROM = 0.9  # of the regret at first
+SHOWN_FROM = 0.9  # of the initial regret
 SHOWN_UNTIL = 0.025  # of the regret after the warm start
 
 POLICIES = {
@@ -43,7 +43,7 @@ DEVICE_LINES = {
     8: Line("8 devices", ORANGE, (0, (5, 1))),
 }
 PRIORS = {
-    "paper": Line("mdmt, prior of 8 studies", BLUE, "-", "o"),
+    "paper": Line("mdmt, prior from 8 studies", BLUE, "-", "o"),
     "told": Line("mdmt, true prior", SKY, "--", "^"),
 }
 BEYOND_PRIORS = {
@@ -59,14 +59,14 @@ OTHER_UNITS = "time (the table's units of cost)"
 def draw_figures(
     evidence: Evidence, folder: Path, progress: Callable[[str], None] | None = None
 ) -> list[Drawn]:
-    """All figures, as SVG and PNG files."""
+    """Draw all figures, as SVG and PNG files."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for panel in panels(evidence):
         drawn.append(panel.write(folder))
         if progress is not None:
             progress(panel.name)
-    # What an earlier run drew with DEEPLEARNING would contradict a report without.
+    # Delete an earlier run's figures of DEEPLEARNING: they would contradict a report without it.
     for path in folder.glob(f"*{DEEPLEARNING}*"):
         if path.stem not in {one.name for one in drawn} and path.suffix in (".svg", ".png"):
             path.unlink()
@@ -74,7 +74,7 @@ def draw_figures(
 
 
 def panels(evidence: Evidence) -> list[Panel]:
-    """What there is to draw, in the order of the report."""
+    """Return all figures to draw, in the order of the report."""
     runs = f"{evidence.scale.repeats} runs, mean and one-sigma band"
     found = []
     for table in evidence.compared:
@@ -107,7 +107,7 @@ def panels(evidence: Evidence) -> list[Panel]:
                     (
                         "The paper's Figure 4: policies with four devices"
                         if devices == 4
-                        else "What the paper says beside Figure 4: policies with eight devices"
+                        else "In addition to the paper's Figure 4: policies with eight devices"
                     )
                     + f"; {runs}.",
                     partial(_policies, evidence, table, devices, SHOWN_POLICIES),
@@ -117,9 +117,9 @@ def panels(evidence: Evidence) -> list[Panel]:
         Panel(
             "figure-5-synthetic",
             f"Synthetic, 42 studies x 50 models: time to regret {CUTOFF:g}",
-            "The paper's Figure 5: the average time until the instantaneous regret is "
-            f"{CUTOFF:g}, with one-sigma bars over {evidence.scale.synthetic} runs, and the ideal "
-            "lines of a speed-up equal to the number of devices.",
+            "The paper's Figure 5: the average time to reach an instantaneous regret of "
+            f"{CUTOFF:g}, with one-sigma bars over {evidence.scale.synthetic} runs. Thin lines: an "
+            "ideal speed-up, equal to the number of devices.",
             partial(_synthetic, evidence, PRIORS),
         )
     )
@@ -132,8 +132,8 @@ def panels(evidence: Evidence) -> list[Panel]:
                 Panel(
                     f"beyond-{table}-{devices}",
                     title,
-                    "Beyond the paper: what Bentham does by default, the predecessor gp-ucb, and "
-                    f"an oracle that knows every score, beside mdmt; {runs}.",
+                    "Beyond the paper: mdmt compared with Bentham's learned defaults, the "
+                    f"predecessor gp-ucb, and an oracle that knows every score; {runs}.",
                     partial(
                         _policies, evidence, table, devices,
                         ("paper", "default", "gp-ucb", "oracle"),
@@ -177,7 +177,7 @@ def _devices(evidence: Evidence, table: str, variant: str, axes: Axes) -> None:
 def _regret(
     evidence: Evidence, table: str, shown: Sequence[tuple[str, int, Line]], axes: Axes
 ) -> None:
-    """Mean regret over time, both axes logarithmic: it falls by orders of magnitude."""
+    """Plot mean regret over time; both axes are logarithmic, since both span several decades."""
     cells = [(evidence.curves(table, variant, count), line) for variant, count, line in shown]
     first = max(float(curves.values[:, 0].mean()) for curves, _ in cells)
     lowest = SHOWN_UNTIL * float(evidence.curves(table, "paper", 1).levels()[0])
@@ -210,7 +210,7 @@ def _synthetic(evidence: Evidence, lines: Mapping[str, Line], axes: Axes) -> Non
             markersize=4.5, capsize=2.5, label=line.label,
         )  # fmt: skip
         axes.plot(devices, means[0] / devices, color=line.colour, linewidth=0.8, alpha=0.7)
-    axes.plot([], [], color=GREY, linewidth=0.8, label="ideal, from 1 device on")
+    axes.plot([], [], color=GREY, linewidth=0.8, label="ideal speed-up from 1 device")
     logarithmic(axes, "y")
     counts(axes, SYNTHETIC_DEVICES)
     low, high = axes.get_ylim()

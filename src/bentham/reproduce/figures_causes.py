@@ -1,4 +1,4 @@
-"""Figures that look for causes: the place of cost, and the spread of scores."""
+"""Figures about causes: dividing by cost, the spread of scores and the number of studies."""
 
 from functools import partial
 
@@ -29,13 +29,13 @@ PLACES_OF_COST = {
 
 
 def cause_panels(evidence: Evidence) -> list[Panel]:
-    """What there is to draw."""
+    """Return the figures to draw."""
     found = [
         Panel(
             f"cost-{table}",
-            f"{TITLES[table]}: what dividing by cost is worth",
-            "Cumulative regret as a ratio to that of round robin by EI (below 1 is better), with "
-            "95 % intervals. mdmt without cost chooses among studies by EI alone.",
+            f"{TITLES[table]}: the effect of dividing by cost",
+            "Cumulative regret relative to round robin by EI (below 1 is better), with 95 % "
+            "intervals. mdmt without cost chooses by EI alone.",
             partial(_cost, evidence, table),
         )
         for table in evidence.compared
@@ -44,8 +44,8 @@ def cause_panels(evidence: Evidence) -> list[Panel]:
         Panel(
             "spread",
             f"{len(SPREAD_TABLES)} tables of 17 studies of oboe, 1 device",
-            "What mdmt gains over round robin in cumulative regret, for tables whose classifiers "
-            "differ from little to much; squares: the tables of the paper's figures.",
+            "The gain of mdmt over round robin in cumulative regret, for tables with small to "
+            "large differences between classifiers. Squares: the tables of the paper's figures.",
             partial(_spread, evidence),
         )
     )
@@ -53,8 +53,8 @@ def cause_panels(evidence: Evidence) -> list[Panel]:
         Panel(
             "studies",
             "Studies of oboe x 8 classifiers",
-            "What choosing among studies is worth, cost being divided by in both: cumulative "
-            "regret of round robin by EI per cost over mdmt's, with 95 % intervals. Every run "
+            "The gain from choosing among studies if both policies divide by cost: the ratio of "
+            "cumulative regrets, round robin by EI per cost / mdmt, with 95 % intervals. Every run "
             "draws its studies from the 418 of oboe.",
             partial(_studies, evidence),
         )
@@ -74,7 +74,7 @@ def _studies(evidence: Evidence, axes: Axes) -> None:
         )  # fmt: skip
     axes.axhline(1.0, color=GREY, linewidth=1.0)
     counts(axes, numbers)
-    axes.set(xlabel="number of studies served", ylabel="regret of round robin over mdmt's")
+    axes.set(xlabel="number of studies served", ylabel="cumulative regret, round robin / mdmt")
     axes.legend(loc="upper right")
 
 
@@ -103,7 +103,7 @@ def _cost(evidence: Evidence, table: str, axes: Axes) -> None:
     axes.set_ylim(low, high * (high / low) ** 0.32)  # room for the legend
     axes.set_xticks(places, [str(devices) for devices in COMPARED_DEVICES])
     axes.set_xlim(-0.5, places[-1] + 0.5)
-    axes.set(xlabel="number of devices", ylabel="cumulative regret, ratio to round robin")
+    axes.set(xlabel="number of devices", ylabel="cumulative regret relative to round robin")
     axes.legend(loc="upper left")
 
 
@@ -114,7 +114,7 @@ def _spread(evidence: Evidence, axes: Axes) -> None:
         gains = [gain(evidence, table, rival, 1).value for table in SPREAD_TABLES]
         axes.plot(
             spreads, gains, linestyle="none", color=line.colour, marker=line.marker, markersize=5,
-            alpha=0.85, label=f"over {line.label}",
+            alpha=0.85, label=line.label,
         )  # fmt: skip
         for table in evidence.compared:
             place = float(spread(evidence.tables[table]).mean())
@@ -138,6 +138,6 @@ def _spread(evidence: Evidence, axes: Axes) -> None:
     axes.set_xticks([0.005, 0.01, 0.02, 0.05, 0.1], ["0.005", "0.01", "0.02", "0.05", "0.1"])
     axes.set(
         xlabel="standard deviation of scores over a study's models (mean)",
-        ylabel="regret of round robin over mdmt's",
+        ylabel="cumulative regret, round robin / mdmt",
     )
     axes.legend(loc="upper left")

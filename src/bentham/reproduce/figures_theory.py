@@ -15,8 +15,8 @@ CASE_LINES = {
     "finite-rank": Line("finite rank", BLUE, "-", "o"),
     "matern": Line("Matérn 5/2", GREEN, "-.", "^"),
     "independent": Line("independent", VERMILION, "--", "s"),
-    "independent-even": Line("independent, even scores", ORANGE, (0, (5, 1)), "v"),
-    "independent-needle": Line("independent, a needle", PINK, ":", "D"),
+    "independent-even": Line("independent, uniform scores", ORANGE, (0, (5, 1)), "v"),
+    "independent-needle": Line("independent, one best arm", PINK, ":", "D"),
 }
 GROWTH = {
     "T": ("time T (units of cost)", "4 studies x 16 models, 2 devices"),
@@ -26,15 +26,15 @@ GROWTH = {
 
 
 def theory_panels(evidence: Evidence) -> list[Panel]:
-    """What there is to draw."""
+    """Return the figures to draw."""
     runs = f"mean of {evidence.scale.bounds} runs"
     found = [
         Panel(
             f"bound-{grows}",
             f"Regret and bound as {grows} grows",
-            f"Measured cumulative regret (thick) beside the theorem's (MIU + M) N² c/M without its "
-            f"constant (thin), as {grows} grows; {setting}; {runs}. The proof's own constants put "
-            "the bound far above this picture.",
+            f"Measured cumulative regret (thick) and the theorem's (MIU + M) N² c/M without its "
+            f"constant (thin), as {grows} grows; {setting}; {runs}. With the constants of the "
+            "proof, the bound lies far above this plot.",
             partial(_bound, evidence, grows),
         )
         for grows, (_, setting) in GROWTH.items()
@@ -43,9 +43,9 @@ def theory_panels(evidence: Evidence) -> list[Panel]:
         Panel(
             "miu",
             "MIU(T, K), half of the arms tried",
-            "Maximal incremental uncertainty as the number of arms grows: between a bound from "
-            "below and one from above, shaded where they differ. Matérn and independent models "
-            "lie on one line.",
+            "Maximal incremental uncertainty as the number of arms grows: a lower and an upper "
+            "bound, shaded where they differ. The lines of Matérn and independent models "
+            "coincide.",
             _miu,
         )
     )
@@ -53,9 +53,9 @@ def theory_panels(evidence: Evidence) -> list[Panel]:
         Panel(
             "rate",
             "Average regret as problems grow, half of the arms tried",
-            "Regret_T / T per study, counted from studies' first scores; 4 studies, 1 device, 16 "
-            f"models each and more; mean of {evidence.scale.rates} runs with standard errors. The "
-            "theorem's rates: 1/T for finite rank, none for independent models.",
+            "Regret_T / T per study, counted from the studies' first scores; 4 studies of 16 or "
+            f"more models, 1 device; mean of {evidence.scale.rates} runs with standard errors. The "
+            "theorem's rates: 1/T for finite rank, no decrease for independent models.",
             partial(_rate, evidence),
         )
     )

@@ -1,4 +1,4 @@
-"""The report: one HTML file, its figures in it, no script, readable on a phone and on paper."""
+"""The report: one HTML file with embedded figures and no scripts, for screen, phone and paper."""
 
 import base64
 import math
@@ -22,30 +22,36 @@ KINDS = {
     Verdict.UNTESTED: ("untested", "?"),
 }
 GLOSSARY = {
-    "study": "one dataset and the models to choose among: a user of the paper",
-    "regret": "a study's best score minus its best so far. Instantaneous: the mean over studies at "
-    "a time. Cumulative: its sum over studies, integrated over time",
-    "EI": "the expected improvement of a study's best score by a trial; EI per cost: divided by "
-    "the device time that the trial takes",
-    "mdmt": "the paper's MM-GP-EI: of all models of all studies, the one of highest EI per cost",
-    "round robin": "studies in turn. The paper does not say how it chooses a study's model: read "
-    "as by EI, and as by EI per cost",
-    "warm start": "every study's two fastest models go first, whatever the policy, but for the "
+    "study": "one dataset and the models to choose from; the paper calls it a user",
+    "regret": "the best score of a study's models minus its best score so far. Instantaneous "
+    "regret: the mean over studies at one time. Cumulative regret: the sum over studies, "
+    "integrated over time",
+    "EI": "the expected improvement of a study's best score by a trial. EI per cost: EI divided by "
+    "the trial's device time",
+    "mdmt": "the paper's MM-GP-EI: runs the model with the highest EI per cost of all studies",
+    "round robin": "serves studies in turn. The paper does not say how it chooses a study's model, "
+    "so there are two readings: by EI, and by EI per cost",
+    "warm start": "each study's two fastest models run first, under every policy except the "
     "learned defaults and the oracle",
-    "levels": "20 values of the instantaneous regret, from that at the end of the warm start to a "
-    "twentieth of it; a speed-up is a ratio of the times at which the mean regret falls to a level",
-    "A's regret over B's": "a ratio run by run, their geometric mean: above 1, B is better",
-    "T, M, N, K": "time, devices, studies, and the prior covariance of all scores",
-    "MIU": "maximal incremental uncertainty (Section 5.1): how much doubt is left in one score "
-    "given others, at most, summed",
-    "doubt": "the posterior standard deviation of a score when its trial begins",
+    "levels": "20 values of the instantaneous regret, from its value at the end of the warm start "
+    "to a twentieth of that. A speed-up is the ratio of the times at which the mean regret falls "
+    "to a level",
+    "regret, A / B": "the ratio of the regrets of A and B in each run, as the geometric mean over "
+    "runs: above 1, B is better",
+    "gain": "the ratio of cumulative regrets without and with the improvement in question",
+    "exponent of A in B": "the p for which A changes like B to the power of p",
+    "T, M, N, K": "time, number of devices, number of studies, and the prior covariance of all "
+    "scores",
+    "MIU": "maximal incremental uncertainty (Section 5.1): the largest uncertainty that can remain "
+    "in one score given others, summed",
+    "uncertainty": "the posterior standard deviation of a score; for a trial, that at its start",
 }
 SECTIONS = (
     ("One device (Figure 2)", "figure-2-", True),
     ("More devices (Figure 3)", "figure-3-", True),
     ("Four and eight devices (Figure 4)", "figure-4-", True),
     ("The synthetic problem (Figure 5)", "figure-5-", False),
-    ("Causes: cost, and the spread of scores", ("cost-", "spread", "studies"), False),
+    ("Causes: cost, spread of scores, number of studies", ("cost-", "spread", "studies"), False),
     ("Theory (Section 5)", ("bound-", "miu", "rate"), False),
     ("Beyond the paper", "beyond-", False),
 )
@@ -55,14 +61,14 @@ NAMES = {"default": "learned defaults", "gp-ucb": "gp-ucb", "oracle": "oracle"}
 def page(
     claims: Sequence[Claim], figures: Sequence[Drawn], evidence: Evidence, command: str
 ) -> str:
-    """The whole document; `command` makes it again."""
+    """Return the whole document; `command` is the command that reproduces it."""
     parts = [
         _head(claims, evidence, command),
         _summary(claims),
         _glossary(),
         "<h2 id='claims'>Claim by claim</h2>",
-        "<p>The paper's statements in our words; what was measured, with 95 % intervals; and the "
-        "rule by which the program came to the verdict.</p>",
+        "<p>For each claim: the paper's statement in our words, the measurements with 95 % "
+        "intervals, and the rule by which the program derives the verdict.</p>",
         *(_claim(claim) for claim in claims),
         "<h2 id='figures'>Figures</h2>",
         *_sections(figures, evidence),
@@ -73,7 +79,7 @@ def page(
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>MM-GP-EI, reproduced</title><style>{style}</style></head><body>\n"
+        f"<title>MM-GP-EI reproduced</title><style>{style}</style></head><body>\n"
         + "\n".join(parts)
         + "\n</body></html>\n"
     )
@@ -87,25 +93,26 @@ def _head(claims: Sequence[Claim], evidence: Evidence, command: str) -> str:
         if any(claim.verdict is verdict for claim in claims)
     )
     reconstructed = (
-        " What was supplied as DEEPLEARNING is taken for a reconstruction of the paper's."
+        " The supplied DEEPLEARNING table is taken to be a reconstruction of the paper's."
         if evidence.has_deeplearning
         else ""
     )
     missing = "" if evidence.has_deeplearning else f"<p class='missing'>{escape(SUPPLY)}.</p>"
     return (
-        "<header><h1>MM-GP-EI, reproduced: what the paper claims, and what holds here</h1>"
+        "<header><h1>MM-GP-EI reproduced: the paper's claims, and which of them hold</h1>"
         "<p>Yu, Karlaš, Zhong, Zhang, Liu: <cite>AutoML from Service Provider's Perspective: "
         "Multi-device, Multi-tenant Model Selection with GP-EI</cite>. "
-        f"Made by Bentham {escape(__version__)} with <code>{escape(command)}</code>.</p>"
+        f"Generated by Bentham {escape(__version__)} with <code>{escape(command)}</code>.</p>"
         f"<p><strong>{len(claims)} claims. {tally.capitalize()}.</strong> Verdicts are derived "
-        "from the numbers by the program. The paper's AZURE table was never published: in its "
-        "place stands a table of the same shape, cut from really trained models, and called a "
-        f"stand-in throughout.{reconstructed}</p>"
+        "from the numbers by the program. The paper's AZURE table was never published. This report "
+        "uses a table of the same shape instead, with measured scores of trained models, and calls "
+        f"it the stand-in.{reconstructed}</p>"
         f"<p class='soft'>Scale: {escape(scale.name)}; {scale.repeats} runs of each policy on each "
         f"of the paper's tables, {scale.synthetic} on the synthetic one (learned defaults: "
-        f"{scale.learned}), {scale.probes} on each further table; {scale.rates} and {scale.bounds} "
-        "of each problem of the theory. In each run 8 studies drawn at random set the prior and "
-        "the others are served, their two fastest models first.</p>"
+        f"{scale.learned}), {scale.probes} on each further table; for the theory, {scale.rates} "
+        f"runs per problem for rates and {scale.bounds} for bounds. In each run on a table, 8 "
+        "studies drawn at random set the prior and the others are served, their two fastest models "
+        "first.</p>"
         f"{missing}</header>"
     )
 
@@ -114,7 +121,7 @@ def _glossary() -> str:
     entries = "".join(
         f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in GLOSSARY.items()
     )
-    return f"<h2>Words</h2><dl>{entries}</dl>"
+    return f"<h2>Glossary</h2><dl>{entries}</dl>"
 
 
 def _summary(claims: Sequence[Claim]) -> str:
@@ -126,7 +133,7 @@ def _summary(claims: Sequence[Claim]) -> str:
         ]
         for claim in claims
     ]
-    return "<h2>In short</h2>" + _table(["claim", "in the paper", "verdict"], rows, kind="summary")
+    return "<h2>Summary</h2>" + _table(["claim", "in the paper", "verdict"], rows, kind="summary")
 
 
 def _badge(verdict: Verdict) -> str:
@@ -189,9 +196,9 @@ def _beyond(evidence: Evidence) -> str:
         for table, variant, devices, ratio in ratios(evidence)
     ]
     return (
-        "<h3>Beyond the paper, in numbers</h3><p>Cumulative regret as a ratio to that of the "
+        "<h3>Beyond the paper, in numbers</h3><p>Cumulative regret relative to that of the "
         "paper's configuration in the same runs: below 1 is better. The learned defaults and the "
-        "oracle need no warm start.</p>"
+        "oracle have no warm start.</p>"
         + _table(["table", "policy", "devices", "ratio", "95 % interval"], rows, numeric=(2, 3, 4))
     )
 
@@ -210,7 +217,7 @@ def _data(evidence: Evidence) -> str:
         )
     ]
     matched = _table(
-        ["of Azure ML Studio", "in its place (oboe)"],
+        ["classifier of Azure ML Studio", "used in its place (oboe)"],
         [[escape(ours), f"<code>{escape(theirs)}</code>"] for ours, theirs in CLASSIFIERS.items()],
     )
     deeplearning = (
@@ -226,12 +233,12 @@ def _data(evidence: Evidence) -> str:
         f"x {len(standin.models)} classifiers, balanced accuracy, time in seconds. The mean over "
         f"studies of the standard deviation over models is "
         f"<strong>{_mean_spread(evidence, STANDIN):.3f}; the paper states 0.12 for AZURE</strong>. "
-        f"{escape(deeplearning)} The synthetic table ({escape(SYNTHETIC)}) is our draw of the "
-        "paper's description. Where each comes from, how the classifiers were matched and what "
-        "could not be known is in docs/reproduction.md and docs/tables.md.</p>"
+        f"{escape(deeplearning)} The synthetic table ({escape(SYNTHETIC)}) is our own draw, made "
+        "according to the paper's description. docs/reproduction.md and docs/tables.md describe "
+        "where each table comes from, how the classifiers were matched, and what is unknown.</p>"
         + matched
         + _table(
-            ["study", *standin.models, "deviation"],
+            ["study", *standin.models, "standard deviation"],
             cells,
             numeric=range(1, len(standin.models) + 2),
             kind="wide",
@@ -269,11 +276,11 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _short(number: float | None) -> str:
-    """Three digits that say something."""
+    """Format a number with three significant digits."""
     if number is None:
         return ""
     if number == round(number) and abs(number) < 1e6:
         return f"{number:.0f}"
-    if abs(number) < 5e-4:  # nothing here is that small and not rounding
+    if abs(number) < 5e-4:  # a number this small is a rounding error here
         return "0"
     return f"{number:.3g}" if abs(number) < 1e5 else f"{number:.1e}"

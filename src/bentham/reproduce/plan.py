@@ -1,7 +1,7 @@
-"""What is run: every cell of the paper's experiments, of the theory, and of what goes beyond.
+"""The plan: every cell of the paper's experiments, of the theory, and beyond the paper.
 
-A cell is one setting; its runs differ by the seed alone. Figures and claims share cells, so the
-plan is a set of them, each with as many runs as the figure that needs most.
+A cell is one setting; its runs differ only in the random seed. Figures and claims share cells, so
+the plan is a set of cells, each with its number of runs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,26 +17,26 @@ SYNTHETIC_DEVICES = (1, 2, 4, 8, 16)
 COMPARED_DEVICES = (1, 4, 8)
 PAPER_POLICIES = ("paper", "round-robin", "random")
 BEYOND = ("default", "gp-ucb", "oracle")
-# The same policies with cost in another place: what the paper's text leaves open.
+# The same policies, dividing by cost elsewhere: the paper's text leaves this open.
 COST_ELSEWHERE = ("round-robin-rate", "paper-without-cost")
 SPREAD_TABLES = tuple(f"spread:{place}" for place in range(1, 25))
-# History takes 8 of these studies; 9 and 14 served are the paper's numbers.
+# 8 of these studies are history, so 17 and 22 leave 9 and 14 to serve, as in the paper.
 STUDY_COUNTS = (17, 22, 38, 68, 128, 218)
 STUDY_TABLES = tuple(f"{DRAWS}{studies}" for studies in STUDY_COUNTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is run. `repeats`: runs per cell of the two tables, `probes`: of further tables."""
+    """The number of runs per cell: `repeats` for the two tables, `probes` for further tables."""
 
     name: str
     repeats: int
     probes: int
     synthetic: int
-    learned: int  # runs of the learned default on the synthetic table, the longest of all
+    learned: int  # runs of the learned default on the synthetic table, the slowest of all
     rates: int
     bounds: int
-    models: tuple[int, ...]  # of a study, as problems grow
+    models: tuple[int, ...]  # per study, as problems grow
 
 
 QUICK = Scale(
@@ -54,7 +54,7 @@ FULL = Scale(
     models=(16, 32, 64, 128, 256),
 )  # fmt: skip
 
-# The problems on which the bound is watched: one of these grows, the others stay.
+# The problems for checking the bound: one of these numbers grows, the others stay fixed.
 STUDIES, MANY_STUDIES, MODELS, FEW_DEVICES = 4, 8, 16, 2
 GROWING_SHARE = (0.125, 0.25, 0.5, 1.0)
 GROWING_DEVICES = (1, 2, 4, 8, 16)
@@ -64,7 +64,7 @@ SPEED_UP_CASES = ("matern", "independent")
 
 
 def plan(scale: Scale, deeplearning: bool) -> dict[Cell, int]:
-    """Every cell, with how many runs it takes."""
+    """Return every cell with its number of runs."""
     cells: dict[Cell, int] = {}
     for table in (STANDIN, DEEPLEARNING) if deeplearning else (STANDIN,):
         for variant in (*PAPER_POLICIES, *BEYOND, *COST_ELSEWHERE):
@@ -97,12 +97,12 @@ def plan(scale: Scale, deeplearning: bool) -> dict[Cell, int]:
 
 
 def rate_cells(case: str, scale: Scale) -> tuple[TheoryCell, ...]:
-    """Problems that grow, half of which is tried: the average regret's rate."""
+    """Return problems of growing size, half of the arms tried: the rate of the average regret."""
     return tuple(TheoryCell(case, STUDIES, models, 1, 0.5) for models in scale.models)
 
 
 def growing(case: str) -> Mapping[str, tuple[TheoryCell, ...]]:
-    """Runs whose regret is put beside the bound, as T, M or N grow."""
+    """Return the cells in which regret is compared with the bound, as T, M or N grows."""
 
     def cell(studies: int, devices: int, share: float = 1.0) -> TheoryCell:
         return TheoryCell(case, studies, MODELS, devices, share, bounded=True)
@@ -115,12 +115,12 @@ def growing(case: str) -> Mapping[str, tuple[TheoryCell, ...]]:
 
 
 def speed_up_cells(case: str, policy: str) -> tuple[TheoryCell, ...]:
-    """As devices grow to the number of studies, begun as Algorithm 1 has it."""
+    """Return cells with up to as many devices as studies, started as in Algorithm 1."""
     return tuple(
         TheoryCell(case, MANY_STUDIES, MODELS, devices, 1.0, policy, "mean") for devices in DEVICES
     )
 
 
 def tables_of(cells: Iterable[Cell]) -> list[str]:
-    """The tables that the cells need."""
+    """Return the tables that the cells need."""
     return list(dict.fromkeys(cell.table for cell in cells if isinstance(cell, TableCell)))

@@ -1,16 +1,16 @@
-"""Problems drawn from a prior that the scheduler is told: where the paper's theory applies.
+"""Problems drawn from a prior that the scheduler knows, so that the paper's theory applies.
 
-    case                what K is, over all arms of all studies (variance VARIANCE)
-    finite-rank         features on a sphere of RANK dimensions: MIU is bounded
+    case                the covariance K of all arms of all studies (variance VARIANCE)
+    finite-rank         features on a sphere in RANK dimensions: MIU is bounded
     matern              Matern 5/2 over points drawn from [0, 1], length scale 0.2
     independent         a multiple of the identity; scores are Gaussian
-    independent-even    the same, scores evenly drawn from an interval
-    independent-needle  the same, one arm of each study is better than all others, which are alike
+    independent-even    the same, but scores are uniform on an interval
+    independent-needle  the same, but one arm of each study is best and all others are equal
 
-All costs are 1 and studies start from the lowest score. There is no warm start, as the explicit
-bound supposes, or Algorithm 1's: each study's model of highest prior mean (here its first).
+All costs are 1 and the floor is the lowest score. There is either no warm start, as the explicit
+bound assumes, or that of Algorithm 1: each study's model of highest prior mean (here its first).
 
-Assumption 1 asks for one R for all problems. Gaussian scores have one in every problem, but it
+Assumption 1 requires one R for all problems. Gaussian scores have an R in every problem, but it
 grows (slowly) with their number.
 """
 
@@ -32,16 +32,16 @@ from bentham.tables import Table
 CASES = ("finite-rank", "matern", "independent", "independent-even", "independent-needle")
 RANK = 5
 LENGTH_SCALE = 0.2
-VARIANCE = 0.99  # with the jitter below 1, as Assumption 1 has it
+VARIANCE = 0.99  # plus the jitter: below 1, as Assumption 1 requires
 JITTER = 1e-9
-NEEDLE = 2.0  # deviations above the others
+NEEDLE = 2.0  # standard deviations above the others
 
 
 @dataclass(frozen=True, slots=True)
 class TheoryCell:
-    """A case with N studies of so many models each, M devices, and the share of arms tried.
+    """A case with N studies of `models` models each, M devices, and the share of arms tried.
 
-    With `bounded` the paper's bounds are computed for every run, which takes mdmt.
+    If `bounded`, the paper's bounds are computed for every run, which requires mdmt.
     """
 
     case: str
@@ -55,18 +55,18 @@ class TheoryCell:
 
     @property
     def name(self) -> str:
-        """As its file is called."""
+        """The name of the cell's file, without suffix."""
         kind = "bound" if self.bounded else f"{self.policy}.{self.warm_start}"
         size = f"{self.studies}x{self.models}.{self.devices}.{self.share:g}"
         return f"theory.{self.case}.{kind}.{size}"
 
     @property
     def work(self) -> float:
-        """How long a run takes, very roughly."""
+        """A rough estimate of a run's duration, to start with the longest ones."""
         return (self.studies * self.models / (20.0 if self.bounded else 60.0)) ** 2
 
     def run(self, seed: int, tables: Mapping[str, Table]) -> dict[str, Any]:  # noqa: ARG002
-        """One run up to T, the time in which that share of the arms is tried."""
+        """Run once, up to the time T at which the share of arms has been tried."""
         arms = self.studies * self.models
         covariance, scores = draw(self.case, self.studies, self.models, seed)
         names = [
@@ -103,7 +103,7 @@ class TheoryCell:
         return result
 
     def complete(self, result: dict[str, Any]) -> bool:
-        """Whether a result has what figures and claims need, and it makes sense."""
+        """Return whether a result has the fields that figures and claims need, and is valid."""
         keys = ["until", "cumulative_regret", "waiting", "idle"]
         if self.bounded:
             keys += ["lemma", "theorem_lower", "miu_upper", "uncertainty"]
@@ -113,7 +113,7 @@ class TheoryCell:
 
 
 def are_numbers(values: Sequence[object]) -> bool:
-    """Whether all are finite numbers."""
+    """Return whether all values are finite numbers."""
     return all(
         isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         for value in values
@@ -121,7 +121,7 @@ def are_numbers(values: Sequence[object]) -> bool:
 
 
 def _waiting(run: Run, studies: Sequence[Study], truth: Mapping[Arm, float]) -> float:
-    """The part of the regret from before each study's first score."""
+    """Return the part of the regret from before each study's first score."""
     waiting = 0.0
     for study, best in zip(studies, _best(studies, truth), strict=True):
         ends = [trial.end for trial in run.trials if trial.study == study.name]
@@ -135,7 +135,7 @@ def _best(studies: Sequence[Study], truth: Mapping[Arm, float]) -> list[float]:
 
 
 def covariance_of(case: str, arms: int, rng: np.random.Generator) -> Matrix:
-    """K over so many arms."""
+    """Return K for `arms` arms."""
     if case == "finite-rank":
         features = _features(arms, rng)
         return np.asarray(VARIANCE * contract("if,jf->ij", features, features))
@@ -145,9 +145,9 @@ def covariance_of(case: str, arms: int, rng: np.random.Generator) -> Matrix:
 
 
 def draw(case: str, studies: int, models: int, seed: int) -> tuple[Matrix, Vector]:
-    """K and the true scores of all arms, study by study.
+    """Draw K and the true scores of all arms, study by study.
 
-    No eigenvectors: their signs are the linear algebra's choice, and so would the draw be.
+    Uses no eigenvectors: their signs, and so the draw, would depend on the linear algebra library.
     """
     arms = studies * models
     start = [seed, studies, models, CASES.index(case)]
@@ -155,7 +155,7 @@ def draw(case: str, studies: int, models: int, seed: int) -> tuple[Matrix, Vecto
     covariance = covariance_of(case, arms, rng)
     deviation = math.sqrt(VARIANCE)
     if case == "finite-rank":
-        features = _features(arms, np.random.default_rng(start))  # those of the covariance
+        features = _features(arms, np.random.default_rng(start))  # the same as in the covariance
         return covariance, deviation * contract("if,f->i", features, rng.standard_normal(RANK))
     if case == "matern":
         root = np.asarray(np.linalg.cholesky(covariance + JITTER * np.eye(arms)), np.float64)

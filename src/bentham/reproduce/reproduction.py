@@ -1,4 +1,4 @@
-"""From nothing to the claims: run what is missing, judge, write the verdicts down."""
+"""Runs the missing cells, judges the claims and writes the verdicts to a file."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -24,20 +24,20 @@ from bentham.tables import Table, load_table, read_table
 from bentham.tables.standin import classifiers
 
 Task = tuple[Cell, int]
-SMALLEST_SPAN = 1e-6  # of scores: below it, levels of regret cannot be told from rounding
-# In the order of the report: that of the experiments, then of the theory.
+SMALLEST_SPAN = 1e-6  # of scores: below it, regret cannot be distinguished from rounding errors
+# In the order of the report: first the experiments, then the theory.
 CLAIMS = (*ONE_DEVICE_CLAIMS, *DEVICE_CLAIMS, *THEORY_CLAIMS)
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What was found, and how many runs it took."""
+    """The claims with their evidence, and the number of runs."""
 
     claims: list[Claim]
     evidence: Evidence
-    made: int  # runs made now
-    kept: int  # runs that were there
-    replaced: int  # cells whose results were of other code or of other tables
+    made: int  # new runs
+    kept: int  # reused runs
+    replaced: int  # cells whose results came from other code or tables
 
 
 def reproduce(
@@ -51,8 +51,8 @@ def reproduce(
 ) -> Reproduction:
     """Run every cell that `out` does not hold yet, then judge the claims.
 
-    `expect` is told how many steps there are in all (runs and claims) and how many of them are
-    done already; `progress` of each that ends.
+    `expect` receives the total number of steps (runs and claims) and the number of those already
+    done, `progress` a description of each finished step.
     """
     cells = plan(scale, deeplearning is not None)
     tables = _tables(cells, deeplearning)
@@ -64,7 +64,7 @@ def reproduce(
     total = sum(cells.values())
     if expect is not None:
         expect(total + len(CLAIMS), total - len(missing))
-    # The long ones first, so that no process is left with one at the end.
+    # Longest first, so that no process is left with a long run at the end.
     missing.sort(key=lambda task: -task[0].work)
     for (cell, _), result in run_in_pool(_run, missing, jobs, _begin, tables):
         store.add(cell, result)
@@ -84,7 +84,7 @@ def reproduce(
     return Reproduction(claims, evidence, len(missing), total - len(missing), replaced)
 
 
-_TABLES: dict[str, Table] = {}  # of a worker process
+_TABLES: dict[str, Table] = {}  # set in each process of the pool
 
 
 def _begin(tables: Mapping[str, Table]) -> None:
@@ -109,7 +109,7 @@ def _tables(cells: Mapping[Cell, int], deeplearning: Path | None) -> dict[str, T
 
 
 def _checked(table: Table, path: Path) -> Table:
-    """DEEPLEARNING must allow the protocol: 8 complete studies for the prior, and some served."""
+    """Check that DEEPLEARNING has 8 complete studies for the prior, and others to serve."""
     complete = int(np.isfinite(table.scores).all(axis=1).sum())
     if len(table.studies) < 10 or complete < holdout(table) or len(table.models) < 3:
         raise InvalidInput(
@@ -120,14 +120,14 @@ def _checked(table: Table, path: Path) -> Table:
     spans = np.nanmax(table.scores, axis=1) - np.nanmin(table.scores, axis=1)
     if float(spans.max()) < SMALLEST_SPAN:
         raise InvalidInput(
-            f"{path}: in every study all models score the same, or within {SMALLEST_SPAN:g}; check "
+            f"{path}: in every study, all models score the same (within {SMALLEST_SPAN:g}); check "
             "the file"
         )
     return table
 
 
 def looks_like_deeplearning(table: Table) -> bool:
-    """Whether shape and scores are those of the paper's: 22 x 8 accuracies."""
+    """Return whether the table has the paper's shape and kind of scores: 22 x 8 accuracies."""
     scores = table.scores
     return scores.shape == (22, 8) and bool(np.nanmin(scores) >= 0.0 and np.nanmax(scores) <= 1.0)
 
@@ -139,7 +139,7 @@ def _described(evidence: Evidence) -> dict[str, Any]:
 
 
 def _write_claims(path: Path, claims: list[Claim], evidence: Evidence, seed: int) -> None:
-    """No time, path or machine in it: the same runs give the same bytes."""
+    """Write the claims without times, paths or machine names: same runs, same bytes."""
     content: dict[str, Any] = {
         "scale": evidence.scale.name,
         "seed": seed,

@@ -1,4 +1,4 @@
-"""One run of a cell, as plain data that a file can keep."""
+"""One run of a cell, as plain data that can be stored in a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ DRAWS = "draws:"
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A table served by a variant (see `bentham bench regret`) with so many devices.
+    """A table served by a variant (see `bentham bench regret`) with a number of devices.
 
-    `draws:STUDIES` is a table of so many studies that every run draws for itself.
+    `draws:STUDIES` is a table of STUDIES studies, drawn again for every run.
     """
 
     table: str
@@ -30,16 +30,16 @@ class TableCell:
 
     @property
     def name(self) -> str:
-        """As its file is called."""
+        """The name of the cell's file, without suffix."""
         return f"{self.table.replace(':', '-')}.{self.variant}.{self.devices}"
 
     @property
     def work(self) -> float:
-        """How long a run takes, very roughly: to begin with the long ones."""
+        """A rough estimate of a run's duration, to start with the longest ones."""
         return (100.0 if self.variant == "default" else 1.0) * (50 if "synth" in self.table else 1)
 
     def run(self, seed: int, tables: Mapping[str, Table]) -> Result:
-        """One run."""
+        """Run once."""
         table = tables[self.table]
         if self.table.startswith(DRAWS):
             table = drawn(table, int(self.table.removeprefix(DRAWS)), seed)
@@ -55,7 +55,7 @@ class TableCell:
         }
 
     def complete(self, result: Result) -> bool:
-        """Whether a result has what figures and claims need, and it makes sense."""
+        """Return whether a result has the fields that figures and claims need, and is valid."""
         curve = result["curve"]
         numbers = [result["cumulative_regret"], result["regret_then"]]
         numbers += [number for point in curve for number in point]
@@ -71,19 +71,19 @@ Cell = TableCell | TheoryCell
 
 
 def drawn(table: Table, studies: int, seed: int) -> Table:
-    """So many studies of a table, drawn at random."""
+    """Return `studies` studies of a table, drawn at random."""
     places = np.random.default_rng([seed, studies]).permutation(len(table.studies))[:studies]
     return table.only(sorted(places.tolist()))
 
 
 def _warmed_up(run: Run) -> tuple[float, float]:
-    """When the last trial of the warm start ended, and the mean regret then."""
+    """Return when the last trial of the warm start ended, and the mean regret at that time."""
     first = {
         event.decision.trial
         for event in run.events
         if isinstance(event, TrialStarted) and event.decision.reason is Reason.WARM_START
     }
     ends = [trial.end for number, trial in enumerate(run.trials) if number in first]
-    # A run is over once every study has its best model, be it in the warm start.
+    # A run ends when every study has its best model, possibly during the warm start.
     end = max((run.regret.end_time if time is None else time for time in ends), default=0.0)
     return end, [mean for time, mean in run.regret.curve if time <= end][-1]

@@ -1,7 +1,7 @@
-"""Results on disk, so that a run that was stopped goes on where it was.
+"""Results on disk, so that an interrupted reproduction can be continued.
 
-Each cell has a file of JSON lines: first what it is and which code made it, then one line per run.
-A line is appended when its run ends. What other code or another table made is not used again.
+Each cell has a file of JSON lines: a header with the cell and a hash of the code, then one line per
+run, appended when the run ends. Results of other code or of another table are not reused.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from bentham.reproduce.runs import Cell, Result, TableCell
 from bentham.tables import Table
 
 FORMAT = 1
-# Whatever these packages and files hold can change a run.
+# A change to any of these packages and files can change a run.
 PACKAGES = ("core", "sim", "tables")
 FILES = (
     "experiments/rivals.py",
@@ -27,17 +27,17 @@ FILES = (
 
 
 class Store:
-    """The folder of results."""
+    """The directory of results."""
 
     def __init__(self, folder: Path, tables: Mapping[str, Table]):
         self._folder = folder
-        self.stale: set[Cell] = set()  # cells whose results are of other code or tables
+        self.stale: set[Cell] = set()  # cells whose results are from other code or tables
         self._code = fingerprint()
         self._tables = {name: table_hash(table) for name, table in tables.items()}
         folder.mkdir(parents=True, exist_ok=True)
 
     def read(self, cell: Cell) -> dict[int, Result]:
-        """The runs that are there, by seed; those of other code or tables are forgotten."""
+        """Return the stored runs by seed, without those from other code or tables."""
         try:
             header, *lines = self._path(cell).read_bytes().decode(errors="replace").split("\n")
         except FileNotFoundError:
@@ -51,24 +51,24 @@ class Store:
                 result = json.loads(line)
                 if isinstance(result["seed"], int) and cell.complete(result):
                     results.setdefault(result["seed"], result)
-            except (ValueError, KeyError, TypeError):  # stopped while writing it, or spoiled
+            except (ValueError, KeyError, TypeError):  # an incomplete or damaged line
                 continue
         return results
 
     def add(self, cell: Cell, result: Result) -> None:
-        """Keep one more run."""
+        """Store one more run."""
         path = self._path(cell)
-        if cell in self.stale:  # from here on there is something better
+        if cell in self.stale:  # the old results are replaced
             path.unlink()
             self.stale.remove(cell)
         begun = path.exists()
         with path.open("a", encoding="utf-8") as file:
-            # The line feed comes first: after a line that was cut off, too, a new one begins.
+            # The line feed comes first, so that an incomplete last line does not spoil the new one.
             file.write("" if begun else json.dumps(self._header(cell)))
             file.write("\n" + json.dumps(result, allow_nan=False))
 
     def settle(self, cell: Cell) -> list[Result]:
-        """All runs in the order of their seeds; the file is put in that order, too."""
+        """Return all runs in the order of their seeds, and rewrite the file in that order."""
         results = self.read(cell)
         ordered = [results[seed] for seed in sorted(results)]
         lines = [json.dumps(self._header(cell)), *(json.dumps(result) for result in ordered)]
@@ -85,7 +85,7 @@ class Store:
 
 
 def fingerprint() -> str:
-    """A hash of all code that a run goes through."""
+    """Return a hash of all code that can affect a run."""
     root = Path(str(resources.files("bentham")))
     paths = [path for package in PACKAGES for path in (root / package).rglob("*.py")]
     digest = hashlib.sha256()
@@ -95,14 +95,14 @@ def fingerprint() -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that nobody, stopped or reading, is left with half of it."""
+    """Write a file atomically: it is never seen half written, even after an interrupt."""
     fresh = path.with_suffix(".new")
     fresh.write_text(text, encoding="utf-8", errors="replace")
     fresh.replace(path)
 
 
 def table_hash(table: Table) -> str:
-    """A hash of all that a run reads of a table."""
+    """Return a hash of a table's studies, models, scores and costs."""
     digest = hashlib.sha256(json.dumps([table.studies, table.models]).encode())
     digest.update(table.scores.tobytes() + table.costs.tobytes())
     return digest.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Past runs as CSV: study, model, score and, where known, cost. To set a prior, and to keep it."""
+"""Import and export of past runs as CSV: study, model, score and, if known, cost."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ LONGEST_NAME = 200
 
 
 def read_history(text: str, name: str = "history") -> History:
-    """By study and model, the score and the cost; the column cost, or its fields, may be empty."""
+    """Return scores and costs by study and model; the cost is None where it is not given."""
     path = Path(name)
     history: History = {}
     for row, fields in parsed_rows(path, io.StringIO(text, newline=""), HEADER[:3]):
@@ -24,12 +24,14 @@ def read_history(text: str, name: str = "history") -> History:
             raise row_error(
                 path,
                 row,
-                f"study {short(study)} and model {short(model)} stand there twice; delete one",
+                f"duplicate row for study {short(study)} and model {short(model)}; delete it",
             )
         score = number(path, row, "score", fields["score"])
         cost = number(path, row, "cost", fields["cost"]) if fields.get("cost") else None
         if cost is not None and cost < SMALLEST_COST:
-            raise row_error(path, row, f"the cost is {cost:g}; write one above zero, or nothing")
+            raise row_error(
+                path, row, f"the cost is {cost:g}; write a number above zero, or leave it empty"
+            )
         runs[model] = score, cost
     if not history:
         raise row_error(path, 2, "there is no data below the header; add rows")
@@ -37,7 +39,7 @@ def read_history(text: str, name: str = "history") -> History:
 
 
 def write_history(runs: Iterable[tuple[str, str, float, float | None]]) -> str:
-    """The same as text, for spreadsheets and for the next pool."""
+    """Return the runs as CSV text, for spreadsheets and for import into another pool."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEADER)
@@ -51,6 +53,6 @@ def _name(path: Path, row: int, what: str, text: str) -> str:
         raise row_error(
             path,
             row,
-            f"the {what} is {short(text)}; name it by 1 to {LONGEST_NAME} printable characters",
+            f"the {what} is {short(text)}; use 1 to {LONGEST_NAME} printable characters",
         )
     return text

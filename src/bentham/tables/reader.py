@@ -1,6 +1,6 @@
-"""Reads tables from CSV files. Every refusal is one line: the file, the row and the remedy.
+"""Reads tables from CSV files. Every error message is one line: the file, the row and the remedy.
 
-A row is counted as an editor or a spreadsheet counts it: the header is row 1.
+Rows are numbered as in an editor or a spreadsheet: the header is row 1.
 """
 
 import csv
@@ -25,9 +25,10 @@ Row = tuple[int, dict[str, str]]
 
 
 def read_table(path: Path, name: str | None = None) -> Table:
-    """A CSV of study, model, score and cost; a missing row: the study does not list the model.
+    """Read a CSV file with the columns study, model, score and cost.
 
-    Optional columns, rows and columns, say how large a study's dataset is; its first row counts.
+    A study lists the models that it has a row for. The optional columns `rows` and `columns` give
+    the size of a study's dataset; only the study's first row is used.
     """
     seen: dict[tuple[str, str], int] = {}
     studies: dict[str, int] = {}
@@ -41,14 +42,16 @@ def read_table(path: Path, name: str | None = None) -> Table:
             raise row_error(path, row, "the study has no name; name it, or delete the row")
         if not model:
             raise row_error(
-                path, row, f"study {short(study)} lists no model here; name one, or delete the row"
+                path,
+                row,
+                f"study {short(study)} has no model in this row; name one, or delete the row",
             )
         if (study, model) in seen:
             first = seen[study, model]
             raise row_error(
                 path,
                 row,
-                f"study {short(study)} and model {short(model)} stand in row {first} already; "
+                f"study {short(study)} and model {short(model)} are already in row {first}; "
                 "delete one of the two",
             )
         seen[study, model] = row
@@ -57,7 +60,9 @@ def read_table(path: Path, name: str | None = None) -> Table:
         if cost < SMALLEST_COST:
             limit = "" if cost <= 0.0 else f" (at least {SMALLEST_COST:g})"
             raise row_error(
-                path, row, f"the cost is {cost:g}; write one above zero{limit}, or delete the row"
+                path,
+                row,
+                f"the cost is {cost:g}; write a number above zero{limit}, or delete the row",
             )
         if study not in studies:
             begins.append(row)
@@ -82,28 +87,29 @@ def read_table(path: Path, name: str | None = None) -> Table:
 
 
 class ModelFeatures(NamedTuple):
-    """Features of models, one row each; columns of one group are scaled alike."""
+    """Features of models, one row each; columns of the same group share a scale."""
 
     values: Matrix
     groups: tuple[int, ...]
 
 
 def read_features(path: Path, models: Sequence[str]) -> ModelFeatures:
-    """A CSV of model and any number of numeric columns, for the given models in their order.
+    """Read a CSV file of model features and return them for `models`, in their order.
 
-    A column called family holds names: it becomes a group of columns, one for each family.
+    The file has a column `model` and any number of numeric columns. A column `family` holds names;
+    it becomes a group of columns, one per family.
     """
     found: dict[str, list[float]] = {}
     families: dict[str, str] = {}
     for row, fields in _rows(path, ("model",)):
         model = fields.pop("model")
         if model in found:
-            raise row_error(path, row, f"model {short(model)} stands twice; delete one of the two")
+            raise row_error(path, row, f"model {short(model)} is listed twice; delete one row")
         if "family" in fields:
             families[model] = fields.pop("family")
         found[model] = [number(path, row, name, text) for name, text in fields.items()]
         if not found[model] and not families:
-            raise row_error(path, 1, "there is no feature beside the model; add a numeric column")
+            raise row_error(path, 1, "there is no feature column; add a numeric column")
     for model in models:
         if model not in found:
             raise row_error(path, len(found) + 2, f"model {model!r} is missing; add a row for it")
@@ -118,7 +124,7 @@ def read_features(path: Path, models: Sequence[str]) -> ModelFeatures:
 
 
 def history_scores(history: Table, models: Sequence[str]) -> Matrix:
-    """The scores of historical studies over the models served; NaN where one was not run."""
+    """Return past scores, one row per study and one column per model; NaN where not run."""
     scores = np.full((len(history.studies), len(models)), np.nan)
     places = {model: place for place, model in enumerate(history.models)}
     for column, model in enumerate(models):
@@ -128,14 +134,14 @@ def history_scores(history: Table, models: Sequence[str]) -> Matrix:
 
 
 def complete_history(history: Table, models: Sequence[str]) -> Matrix:
-    """The same, refused where a study lacks a model."""
+    """Like `history_scores`, but raise InvalidTable if a study lacks a model."""
     scores = history_scores(history, models)
     missing = np.argwhere(~np.isfinite(scores))
     if len(missing):
         study, model = missing[0]
         row = f", row {history.rows[study]}" if history.rows else ""
         raise InvalidTable(
-            f"{history.name}{row}: study {short(history.studies[study])} begins here and has no "
+            f"{history.name}{row}: study {short(history.studies[study])} starts here and has no "
             f"row for model {short(models[model])}; add that row, delete the study's rows, or use "
             "a kernel prior"
         )
@@ -148,7 +154,7 @@ def _rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
     except FileNotFoundError:
         raise InvalidTable(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
-        raise InvalidTable(f"{path}: this is a folder; name a CSV file in it") from None
+        raise InvalidTable(f"{path}: this is a directory; name a CSV file in it") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidTable(f"{path}: cannot be read ({reason}); check the file") from None
@@ -156,10 +162,10 @@ def _rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
 
 
 def _decoded(path: Path, data: bytes) -> str:
-    if data.startswith(b"\x1f\x8b"):  # compressed, whatever it is called
+    if data.startswith(b"\x1f\x8b"):  # gzip, whatever the file is called
         data = gzip.decompress(data)
     try:
-        # utf-8-sig: spreadsheets put a byte-order mark before the header.
+        # utf-8-sig, since spreadsheets write a byte-order mark before the header.
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
@@ -167,22 +173,22 @@ def _decoded(path: Path, data: bytes) -> str:
 
 
 def parsed_rows(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[Row]:
-    """The rows below a header, each with its number."""
-    csv.field_size_limit(LONGEST_FIELD)  # the whole process has one: others may have set theirs
+    """Yield each row below the header, with its number."""
+    csv.field_size_limit(LONGEST_FIELD)  # process-wide: other code may have changed it
     reader = csv.reader(file, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
             raise row_error(
-                path, 1, f"the file is empty here; begin with the header {','.join(required)}"
+                path, 1, f"the header is missing; start the file with {','.join(required)}"
             )
         for name in required:
             if header.count(name) != 1:
-                problem = "is missing" if name not in header else "stands there twice"
+                problem = "is missing" if name not in header else "is listed twice"
                 raise row_error(
                     path,
                     1,
-                    f"the column {name!r} {problem}; the header must hold {','.join(required)}, "
+                    f"the column {name!r} {problem}; the header must contain {','.join(required)}, "
                     "in lower case and separated by commas",
                 )
         for fields in reader:
@@ -192,38 +198,40 @@ def parsed_rows(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[R
                 raise row_error(
                     path,
                     reader.line_num,
-                    f"{len(fields)} fields under a header of {len(header)}; "
-                    "fill in or delete the row, and quote names that hold a comma",
+                    f"{len(fields)} fields, but the header has {len(header)}; "
+                    "complete or delete the row, and quote names that contain a comma",
                 )
             values = dict(zip(header, (field.strip() for field in fields), strict=True))
             yield reader.line_num, values
     except csv.Error as error:
-        raise row_error(path, reader.line_num, f"not a CSV row ({error}); mend it") from None
+        raise row_error(path, reader.line_num, f"not a CSV row ({error}); fix it") from None
 
 
 def _size(path: Path, row: int, column: str, fields: Mapping[str, str]) -> int:
-    """The size of a dataset, 0 where it is not given."""
+    """Return the number of rows or columns of a dataset, 0 if not given."""
     text = fields.get(column, "")
     if not text:
         return 0
     value = number(path, row, column, text)
     if value < 1.0 or value != math.floor(value):
         raise row_error(
-            path, row, f"the {column} are {text}; write a whole number of at least 1, or nothing"
+            path, row, f"the {column} are {text}; write an integer of at least 1, or leave it empty"
         )
     return int(value)
 
 
 def number(path: Path, row: int, column: str, text: str) -> float:
-    """A finite number."""
+    """Parse a finite number."""
     try:
-        # float() would also take 1_000 and the digits of other scripts.
+        # float() would also accept 1_000 and non-ASCII digits.
         value = float(text) if text.isascii() and "_" not in text else None
     except ValueError:
         value = None
     if value is None:
         raise row_error(
-            path, row, f"the {column} is {short(text)}, not a number; write one, or delete the row"
+            path,
+            row,
+            f"the {column} is {short(text)}, not a number; write a number, or delete the row",
         )
     if not abs(value) <= LARGEST:
         limit = f" of at most {LARGEST:g}" if math.isfinite(value) else ""
@@ -236,10 +244,10 @@ def number(path: Path, row: int, column: str, text: str) -> float:
 
 
 def short(text: str) -> str:
-    """A name as it stands in a message: quoted, on one line, not too long."""
+    """Quote a name for a message: on one line, with at most 60 characters."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def row_error(path: Path, row: int, problem: str) -> InvalidTable:
-    """What is wrong with a row, and what to do."""
+    """Return an error for a row; `problem` names the cause and the remedy."""
     return InvalidTable(f"{path}, row {row}: {problem}")

@@ -1,10 +1,11 @@
-"""A stand-in for the paper's AZURE table, cut from `oboe`; and tables that differ in one thing.
+"""A stand-in for the paper's AZURE table, taken from `oboe`, and tables that vary one property.
 
-AZURE (17 Kaggle competitions x 8 classifiers of Azure ML Studio) was never published. Known of it
-are its shape, the classifiers' names, and that the standard deviation over a study's models is
-0.12 on average. The stand-in has the shape and the kinds of classifiers: the datasets of the
-curated suite OpenML-CC18 that have two classes and are in `oboe`, of which the 17 that took longest
-to train, since competitions' datasets are large. Nothing was chosen by score. See docs/tables.md.
+AZURE (17 Kaggle competitions x 8 classifiers of Azure ML Studio) was never published. Only its
+shape, the names of the classifiers and the mean standard deviation over a study's models (0.12) are
+known. The stand-in has the same shape and the same kinds of classifiers. Its datasets are those of
+the curated suite OpenML-CC18 that have two classes and are in `oboe`; of these, the 17 with the
+longest training times, since competition datasets are large. No dataset was chosen by score. See
+docs/tables.md.
 """
 
 from dataclasses import replace
@@ -17,7 +18,7 @@ from bentham.tables.table import Table
 
 STANDIN = "azure-standin"
 STUDIES = 17
-# A classifier of Azure ML Studio, and the model of `oboe` that stands in for it.
+# Each classifier of Azure ML Studio, and the model of `oboe` used in its place.
 CLASSIFIERS = {
     "averaged perceptron": "Perceptron",
     "Bayes point machine": "GNB",
@@ -30,7 +31,7 @@ CLASSIFIERS = {
     ),
     "support vector machine": "lSVM C=1",
 }
-# The datasets of OpenML-CC18 with two classes that `oboe` has, by their OpenML numbers.
+# The two-class datasets of OpenML-CC18 that are in `oboe`, by OpenML id.
 CURATED = {
     3: "kr-vs-kp",
     31: "credit-g",
@@ -57,7 +58,7 @@ CURATED = {
 
 
 def azure_standin(oboe: Table) -> Table:
-    """The stand-in: 17 studies x 8 classifiers."""
+    """Return the stand-in: 17 studies x 8 classifiers."""
     table = classifiers(oboe)
     curated = [table.studies.index(f"openml-{number}") for number in CURATED]
     longest = np.argsort(-table.costs[curated].sum(axis=1), kind="stable")[:STUDIES]
@@ -66,7 +67,7 @@ def azure_standin(oboe: Table) -> Table:
 
 
 def classifiers(oboe: Table) -> Table:
-    """All studies of `oboe` with the 8 classifiers."""
+    """Return all studies of `oboe`, restricted to the 8 classifiers."""
     places = [oboe.models.index(model) for model in CLASSIFIERS.values()]
     return replace(
         oboe,
@@ -78,13 +79,13 @@ def classifiers(oboe: Table) -> Table:
 
 
 def spread(table: Table) -> Vector:
-    """The standard deviation over a study's models, for every study that has several."""
+    """Return the standard deviation over models of every study with at least two models."""
     several = np.isfinite(table.scores).sum(axis=1) > 1
     return np.asarray(np.nanstd(table.scores[several], axis=1, ddof=1))
 
 
 def by_spread(oboe: Table) -> list[Table]:
-    """Tables of the stand-in's shape, from the least to the most spread: `spread:1`, ..."""
+    """Return tables of the stand-in's shape, by increasing spread: `spread:1`, ..."""
     table = classifiers(oboe)
     ordered = np.argsort(spread(table), kind="stable")
     return [
@@ -97,8 +98,10 @@ def by_spread(oboe: Table) -> list[Table]:
 
 
 def of_size(oboe: Table, studies: int) -> Table:
-    """So many studies, evenly spaced through the list: `classifiers:STUDIES`."""
+    """Return `studies` studies, evenly spaced through the list: `classifiers:STUDIES`."""
     if not 1 <= studies <= len(oboe.studies):
-        raise InvalidInput(f"oboe has {len(oboe.studies)} studies; ask for 1 to that many")
+        raise InvalidInput(
+            f"oboe has {len(oboe.studies)} studies; choose from 1 to {len(oboe.studies)}"
+        )
     places = ((np.arange(studies) + 0.5) * len(oboe.studies) / studies).astype(int)
     return replace(classifiers(oboe).only(places.tolist()), name=f"classifiers:{studies}")

@@ -1,9 +1,9 @@
 """The paper's synthetic problem: 50 studies, 50 models, Matern 5/2.
 
-The paper says: zero mean, a Matern covariance with nu = 5/2, an independent sample per study,
-each moved upwards to be non-negative. It does not say where the models lie or what they cost.
-Ours lie at evenly spaced points of [0, 1], with length scale 0.2 and variance 1; every study's
-sample is moved up by its own minimum; a model's cost on a study is the study's size times the
+The paper specifies zero mean, a Matern covariance with nu = 5/2, and an independent sample per
+study, shifted up to be non-negative. It specifies neither the models' positions nor their costs.
+Here the models are evenly spaced points of [0, 1], with length scale 0.2 and variance 1; each
+study's sample has its minimum subtracted; a model's cost on a study is the study's size times the
 model's complexity, each drawn log-uniformly between 1 and 4. Numbers are rounded to 6 decimals.
 """
 
@@ -17,30 +17,30 @@ STUDIES = MODELS = 50
 LENGTH_SCALE = 0.2
 COST_SPREAD = 4.0
 DECIMALS = 6
-# Those eigenvectors of the covariance, by rising eigenvalue, that began with a negative entry when
-# the bundled table was drawn; all others began with a positive one.
+# The eigenvectors of the covariance, by ascending eigenvalue, whose first entry was negative when
+# the bundled table was drawn; the first entry of all others was positive.
 NEGATIVE = (2, 6, 10, 14, 18, 20, 22, 24, 30, 32, 38, 44, 46)
 
 
 def model_features() -> Matrix:
-    """Where the models lie."""
+    """Return the models' positions, one row each."""
     return np.linspace(0.0, 1.0, MODELS)[:, np.newaxis]
 
 
 def dataset_sizes(costs: Matrix) -> tuple[tuple[int, int], ...]:
-    """Rows in proportion to the study's size, a thousand on average; columns are not known."""
+    """Return (rows, 0) per study: rows in proportion to its size, 1000 on (geometric) average."""
     logs = np.log(costs).mean(axis=1)
     return tuple((int(rows), 0) for rows in np.round(1000.0 * np.exp(logs - logs.mean())))
 
 
 def draw_synthetic(seed: int) -> Table:
-    """One draw of the problem; the bundled table is that of seed 0."""
+    """Draw the problem with a random seed; the bundled table is the draw of seed 0."""
     rng = np.random.default_rng(seed)
     features = model_features()
     matrix = correlation("matern52", features, LENGTH_SCALE)
-    # An eigendecomposition, since the matrix is close to singular.
+    # Use an eigendecomposition, since the matrix is nearly singular.
     values, vectors = np.linalg.eigh(matrix)
-    # Their signs are the library's choice, which differs between processors: make it ours.
+    # The signs of eigenvectors depend on the library and the processor, so fix them.
     signs = np.sign(vectors[0])
     signs[list(NEGATIVE)] *= -1.0
     root = vectors * signs * np.sqrt(np.maximum(values, 0.0))

@@ -14,9 +14,9 @@ from bentham.errors import InvalidInput
 class Table:
     """Scores and costs, studies by models, NaN where a study does not list a model.
 
-    Every study has a dataset of its own. `features`, where known, has one row per model; `sizes`,
-    where known, the rows and columns of each study's dataset (0: not known). `rows` says where in
-    its file each study begins.
+    Every study has its own dataset. `features`, if known, has one row per model. `sizes`, if known,
+    holds the rows and columns of each study's dataset (0: unknown). `rows` holds the row of the
+    file at which each study starts.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Table:
     rows: tuple[int, ...] = ()
 
     def only(self, studies: Sequence[int]) -> "Table":
-        """The table of some of the studies, by their places."""
+        """Return the table restricted to the studies at these positions."""
         chosen = list(studies)
         return replace(
             self,
@@ -41,7 +41,7 @@ class Table:
         )
 
     def specs(self, floor: float = 0.0) -> list[Study]:
-        """The studies as a scheduler takes them."""
+        """Return the studies in the form that a scheduler accepts."""
         return [
             Study(
                 name,
@@ -60,7 +60,7 @@ class Table:
         ]
 
     def truth(self) -> dict[Arm, float]:
-        """The score of every arm."""
+        """Return the score of every arm."""
         return {
             Arm(study, model): float(score)
             for study, scores in zip(self.studies, self.scores, strict=True)
@@ -69,19 +69,19 @@ class Table:
         }
 
     def split(self, history: int, seed: int, complete_only: bool = True) -> tuple["Table", "Table"]:
-        """(history, served): so many studies drawn at random, and all the others."""
+        """Return (history, served): `history` studies drawn at random, and all others."""
         complete = np.flatnonzero(np.isfinite(self.scores).all(axis=1) | (not complete_only))
         if history >= len(self.studies):
             raise InvalidInput(
                 f"cannot hold out {history} of the {len(self.studies)} studies of {self.name}: "
-                "none would be left to serve; hold out fewer, or give a history of its own"
+                "none would be left to serve; hold out fewer, or supply a separate history"
             )
         if history > len(complete):
             raise InvalidInput(
                 f"cannot hold out {history} studies of {self.name}: only {len(complete)} list "
-                "every model; hold out fewer, give a history of its own, or use a kernel prior"
+                "every model; hold out fewer, supply a separate history, or use a kernel prior"
             )
-        # Raw bits of a fixed stream: the same draw with every version of numpy.
+        # Raw bits of a fixed generator, so that every version of numpy gives the same draw.
         bits = np.random.PCG64(np.random.SeedSequence([seed, len(self.studies)]))
         keys = bits.random_raw(len(complete))
         drawn = set(complete[np.argsort(keys, kind="stable")[:history]].tolist())
