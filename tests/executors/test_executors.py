@@ -66,7 +66,7 @@ class TestReplay(ExecutorContract):
         ended = executor.start(lease("svm", "elsewhere")).poll()
         assert ended == Declined("the table small has no study 'elsewhere'", unable=True)
         ended = executor.start(lease("nothing", "iris")).poll()
-        assert ended == Broken("no score of 'nothing' on 'iris' in the table small", final=True)
+        assert ended == Broken("the table small has no score of 'nothing' on 'iris'", final=True)
 
     @pytest.mark.parametrize("scale", [-1.0, float("nan"), float("inf")])
     def test_scales_that_make_no_sense(self, scale: float) -> None:

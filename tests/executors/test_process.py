@@ -91,11 +91,11 @@ ENDS: list[tuple[str, dict[str, Any], dict[str, Any], str, bool]] = [
     ("abort", {}, {}, r"^crashed \(SIGABRT\)$", True),
     ("killed", {"signal": 15}, {}, r"^killed from outside \(SIGTERM\)$", False),
     ("killed", {"signal": 9}, {}, r"^killed from outside \(SIGKILL\), perhaps .*memory$", False),
-    ("no_number", {}, {}, "no result with a score.*'high'", True),
-    ("nothing", {}, {}, "no result with a score", True),
+    ("no_number", {}, {}, "not a result with a score.*'high'", True),
+    ("nothing", {}, {}, "not a result with a score", True),
     ("score", {"score": "nan"}, {}, "the score is nan, not a finite number", True),
     ("score", {"score": "-inf"}, {}, "the score is -inf, not a finite number", True),
-    ("garbage", {}, {}, "reported what cannot be read", True),
+    ("garbage", {}, {}, "sent a report that cannot be read", True),
     ("scribble", {}, {}, "File too large", True),
 ]
 
@@ -125,7 +125,7 @@ def test_a_trial_that_goes_wrong_says_why(
 def test_a_fork_bomb_is_put_out(shared: Bench, tmp_path: Path) -> None:
     before = shared.processes()
     outcome, _ = shared.run("bomb", {"count": str(tmp_path / "count")})
-    assert outcome == Broken("ran more than 20 processes, all that a trial may have here", True)
+    assert outcome == Broken("ran more than 20 processes, the limit of a trial here", True)
     assert shared.processes() <= before  # where an earlier trial's may have been about to go
 
 
@@ -251,7 +251,7 @@ def test_a_warden_that_is_killed_takes_its_trial_along(tmp_path: Path, hold: Any
         for pid in wardens:
             os.kill(pid, signal.SIGKILL)
         outcome = ended(running)
-        assert outcome == Broken("the process that watches trials ended (killed by SIGKILL)")
+        assert outcome == Broken("the process that monitors trials ended (killed by SIGKILL)")
         wait_for(lambda: not made.processes())
         assert made.run("score")[0] == GOOD  # another takes its place
 

@@ -75,7 +75,7 @@ def test_data_that_cannot_be_kept_is_no_fault_of_the_model(
 
     monkeypatch.setattr(made.executor.data, "_fetch", full)
     outcome, _ = made.run("read", training=training())
-    given_back(outcome, "its data could not be had: OSError: No space left", tmp_path)
+    given_back(outcome, "its data could not be fetched: OSError: No space left", tmp_path)
 
 
 def test_without_a_warden_trials_are_given_back(
@@ -86,7 +86,7 @@ def test_without_a_warden_trials_are_given_back(
     given_back(made.run("score")[0], "FileNotFoundError", tmp_path)
     monkeypatch.setattr("bentham.executors.warden_client.sys.executable", shutil.which("false"))
     with bench(tmp_path / "other") as other:
-        given_back(other.run("score")[0], "watches trials ended (exit status 1)", tmp_path)
+        given_back(other.run("score")[0], "monitors trials ended (exit status 1)", tmp_path)
 
 
 def test_a_warden_that_died_idle_costs_no_try(made: Bench, tmp_path: Path) -> None:

@@ -96,12 +96,12 @@ def test_plans_for_leases(tmp_path: Path) -> None:
     other = plan(lease("x", algorithm="free", configuration={"depth": "much"}), "")
     assert isinstance(other, Declined)
     assert other.unable
-    assert "'x' does not fit what is installed here" in other.reason
+    assert "'x' does not match what is installed here" in other.reason
     tree = dict(plan.algorithms["decision-tree"].defaults)
     for asked in (
         lease("x", algorithm="decision-tree", configuration=tree),  # no data
         lease("x", algorithm="net", configuration={"lr": 0.5}),
     ):
         assert plan(asked, "") == Broken(
-            f"the algorithm {asked.algorithm!r} needs data, and the study names none", True
+            f"the algorithm {asked.algorithm!r} needs data, but the study names none", True
         )

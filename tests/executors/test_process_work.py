@@ -43,8 +43,11 @@ COMMANDS: list[tuple[tuple[str, ...], object]] = [
         Scored(1.0, {"f1": 2.0}, (0.25,)),
     ),
     (shell("""printf '{"score": 0.5}'"""), Scored(0.5)),  # without an end of line
-    (shell("""echo '{"score": 0.5}' >&2"""), "ended without a score; a command prints a line such"),
-    (shell("echo hello"), "ended without a score; a command prints a line such as"),
+    (
+        shell("""echo '{"score": 0.5}' >&2"""),
+        "ended without a score; the command must print a line such",
+    ),
+    (shell("echo hello"), "ended without a score; the command must print a line such as"),
     (shell("""echo '{"score": 0.5}'; echo bad luck >&2; exit 3"""), "exit status 3: bad luck"),
     (shell("""echo '{"score": NaN}'"""), "the score is nan, not a finite number"),
     (shell("kill -SEGV $$"), "crashed (SIGSEGV)"),
@@ -59,7 +62,7 @@ def test_what_comes_of_commands(shared: Bench, command: tuple[str, ...], expecte
     shared.commands["command"] = command
     if "sleep 9" in command[-1]:  # its child is killed for the file, and it for the time
         outcome, log = shared.run("command", limits={"wall_seconds": 0.5})
-        assert outcome == Broken("ran for more than 0.5 seconds, all that a trial has here", True)
+        assert outcome == Broken("ran for more than 0.5 seconds, the limit of a trial here", True)
         return
     outcome, log = shared.run("command")
     if isinstance(expected, str):
@@ -134,11 +137,11 @@ def test_devices_that_need_the_same_data_fetch_it_once(shared: Bench) -> None:
 @pytest.mark.parametrize(
     ("content", "changes", "reason"),
     [
-        ([b"a,b\n1,3\n"], {}, "is not what was promised: 8 bytes with the sha256"),
-        ([CONTENT[:-1]], {}, "is not what was promised"),
-        ([CONTENT] * 1000, {}, "8 bytes with the sha256 .* but 16 or more came"),
-        ([CONTENT], {"hash": "../../etc/passwd"}, "is no sha256 of data"),
-        ([CONTENT], {"hash": "A" * 64}, "is no sha256 of data"),
+        ([b"a,b\n1,3\n"], {}, "is wrong: expected 8 bytes with SHA-256"),
+        ([CONTENT[:-1]], {}, "is wrong: expected"),
+        ([CONTENT] * 1000, {}, "expected 8 bytes with SHA-256 .* received 16 or more"),
+        ([CONTENT], {"hash": "../../etc/passwd"}, "is not a SHA-256 hash"),
+        ([CONTENT], {"hash": "A" * 64}, "is not a SHA-256 hash"),
     ],
 )
 def test_data_that_is_not_what_was_promised_is_refused(
@@ -164,7 +167,7 @@ def test_a_server_without_the_data_is_no_fault_of_the_model(
 
     monkeypatch.setattr(shared.executor, "fetch", fetch)
     assert shared.run("read", training=training())[0] == Declined(
-        "its data could not be had: no server answers"
+        "its data could not be fetched: no server answers"
     )
 
 

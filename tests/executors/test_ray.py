@@ -177,7 +177,7 @@ def test_trials_on_a_cluster(
             other = of_data(text + "\n")
             ended, _ = run("gaussian-naive-bayes", training=other, dataset="spoiled")
             assert isinstance(ended, Declined)
-            assert "not what was promised" in ended.reason
+            assert "is wrong: expected" in ended.reason
         for algorithm, reason in [("eater", "400 MiB"), ("bomb", "6 processes")]:
             with subtests.test(algorithm):
                 ended, _ = run(algorithm)

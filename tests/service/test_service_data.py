@@ -57,8 +57,9 @@ def test_the_catalogue_and_the_metrics_are_listed(service: Service) -> None:
     assert metrics["rmse"] == {
         "name": "rmse",
         "task": "regression",
-        "title": "root of the mean squared error",
-        "score": "1 - loss / loss of the mean of training, both on the rows held out; at least -1",
+        "title": "root mean squared error",
+        "score": "1 - loss / loss of predicting the mean of the training rows, both on the "
+        "held-out rows; at least -1",
     }
 
 

@@ -243,7 +243,9 @@ def test_files_are_the_owners(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path, bentham: Bentham) -> None:
     (tmp_path / "file").write_text("")
-    one_line(bentham, "db", "upgrade", "--data", tmp_path / "file", contains=["check the rights"])
+    one_line(
+        bentham, "db", "upgrade", "--data", tmp_path / "file", contains=["check the permissions"]
+    )
 
 
 @pytest.mark.parametrize(

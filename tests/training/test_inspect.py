@@ -67,7 +67,7 @@ REFUSED: dict[str, tuple[bytes | str, list[str]]] = {
     "UTF-16 without a mark": (GOOD.encode("utf-16-le"), ["NUL", "save it as CSV in UTF-8"]),
     "image": (b"\x89PNG\r\n\x1a\n" + bytes(99), ["PNG image", "save it as CSV"]),
     "spreadsheet": (b"PK\x03\x04" + bytes(99), ["spreadsheet (.xlsx)", "save it as CSV"]),
-    "Parquet as CSV": (b"PAR1" + bytes(99), ["Parquet", "upload it as Parquet"]),
+    "Parquet as CSV": (b"PAR1" + bytes(99), ["Parquet", "can be uploaded as Parquet"]),
     "too short": (GOOD.replace("7.25,z,1", "7.25,z"), ["line 9", "2 values", "3 columns"]),
     "too long": (GOOD.replace("7.25,z,1", "7,25,z,1"), ["line 9", "4 values", "row number"]),
     "unclosed quote": (GOOD.replace("\n4.5,x", '\n4.5,"x'), ["line 6", "never closed", "close it"]),
@@ -127,11 +127,11 @@ def test_a_plain_table_is_described(inspect: Inspect) -> None:
         (["{}"] * 39 + ["broken"], "number", ["1 of its values", "'broken'", "category"]),
         (["{}", "x"], "category", []),
         (["red", "green", ""], "category", []),
-        (["name {}"], "ignored", ["different texts", "set its type to category"]),
+        (["name {}"], "ignored", ["distinct texts", "set its type to category"]),
         (["2024-01-{}"], "ignored", ["dates", "split them"]),
         (["24.12.2024 18:00", "1.1.25 9:00"], "ignored", ["dates", "split them"]),
-        (["same"], "ignored", ["one value only, 'same'"]),
-        (["7"], "ignored", ["one value only"]),
+        (["same"], "ignored", ["only one value, 'same'"]),
+        (["7"], "ignored", ["only one value"]),
         (["yes", ""], "category", []),
         ([""], "ignored", ["all its values are missing"]),
         (["True", "False"], "category", []),
@@ -160,7 +160,7 @@ def test_row_numbers_are_left_out(inspect: Inspect) -> None:
         assert column(found, name).type == "ignored"
         assert "set its type to number" in column(found, name).note
     assert column(found, "size").type == "number"
-    assert found.notes == ["columns without a name are called by their place: 'Unnamed: 0'"]
+    assert found.notes == ["columns without a name are named by their position: 'Unnamed: 0'"]
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
@@ -181,8 +181,8 @@ def test_formulas_stay_text_and_are_told(inspect: Inspect) -> None:
     text = table("a,b,n", '"=HYPERLINK(""http://x"")",@SUM(A1),-1', "+1,x,+2", "-,y,=1+1", rows=60)
     found = inspect(text)
     assert [note for note in found.notes if "never evaluated" in note] == [
-        "60 values of 'a', 'b', 'n' begin as formulas do (=, +, -, @ or a tab); they are kept as "
-        "plain text and never evaluated, but a spreadsheet that opens them may do so"
+        "60 values of 'a', 'b', 'n' start like formulas (=, +, -, @ or a tab); they are stored as "
+        "plain text and never evaluated, but a spreadsheet that opens them may evaluate them"
     ]
     assert column(found, "a").missing == 20  # a dash alone means missing
 

@@ -74,7 +74,7 @@ def test_the_task_is_inferred_and_can_be_said(
     assert any(f"{task}, since" in note for note in training.notes) == ("task" not in asked)
     other = "regression" if task == "classification" else "classification"
     can_be_other = "task" not in asked and target.numeric
-    assert any(f"say task {other}" in note for note in training.notes) == can_be_other
+    assert any(f"set the task to {other}" in note for note in training.notes) == can_be_other
 
 
 def test_few_whole_numbers_of_few_rows_are_no_classes() -> None:
@@ -90,19 +90,19 @@ REFUSED: list[tuple[ColumnSummary, dict[str, Any], list[str]]] = [
     (category("y"), {"types": {"y": "number"}}, ["does not hold numbers", "category"]),
     (category("y"), {"types": {"size": "ignored"}}, ["no column is left", "'size'"]),
     (category("y"), {"task": "regression"}, ["does not hold numbers", "classification"]),
-    (category("y", distinct=1, rarest=99), {}, ["one value only", "another column"]),
+    (category("y", distinct=1, rarest=99), {}, ["only one value", "another column"]),
     (category("y", distinct=0, rarest=0, missing=100), {}, ["missing", "another column"]),
     (category("y", type="ignored", distinct=0, note="left out: holds dates"), {}, ["dates"]),
     (category("y", distinct=101, rarest=2), {"rows": 9999}, ["101", "100", "group"]),
-    (number("y", distinct=101), {"task": "classification"}, ["101", "task regression"]),
-    (category("y", rarest=1, singles=2), {}, ["2 of the 3 classes", "one row only", "merge"]),
-    (category("y"), {"metric": "r2"}, ["r2 judges regression", "accuracy"]),
-    (category("y"), {"metric": "best"}, ["no 'best'", "accuracy"]),
-    (number("y"), {"metric": "accuracy"}, ["accuracy judges classification", "rmse"]),
+    (number("y", distinct=101), {"task": "classification"}, ["101", "set the task to regression"]),
+    (category("y", rarest=1, singles=2), {}, ["2 of the 3 classes", "only one row", "merge"]),
+    (category("y"), {"metric": "r2"}, ["r2 is for regression", "accuracy"]),
+    (category("y"), {"metric": "best"}, ["'best' is unknown", "accuracy"]),
+    (number("y"), {"metric": "accuracy"}, ["accuracy is for classification", "rmse"]),
     (
         category("y", distinct=20, rarest=4),
         {"split": SplitRequest(kind="holdout", share=0.1)},
-        ["10 of 100 rows", "20 are needed", "larger share"],
+        ["10 of 100 rows", "needs at least 20 rows", "change the share"],
     ),
     (
         number("y", distinct=2, missing=97),
@@ -140,7 +140,7 @@ def test_types_are_overridden() -> None:
     assert len(training.notes) == 1
     left = plan(dataset(*columns), ask())
     assert left.columns == {"size": "number", "colour": "category"}
-    assert left.notes[-1] == "2 columns are left out: 'code', 'name'; say their types to use them"
+    assert left.notes[-1] == "2 columns are left out: 'code', 'name'; set their types to use them"
     for name, kind in (("name", "number"), ("colour", "number")):
         with pytest.raises(InvalidInput, match="does not hold numbers"):
             plan(dataset(*columns), ask(types={name: kind}))
@@ -153,10 +153,10 @@ def test_columns_without_values_are_no_categories() -> None:
 
 
 def test_notes_are_carried_over_and_bounded() -> None:
-    odd = [number(f"n{at}", note="2 of its values are no numbers") for at in range(50)]
+    odd = [number(f"n{at}", note="2 of its values are not numbers") for at in range(50)]
     training = plan(dataset(*odd, category("y", missing=3)), ask())
     assert "3 rows without a value of 'y' are not used" in training.notes
-    assert "'n0': 2 of its values are no numbers" in training.notes
+    assert "'n0': 2 of its values are not numbers" in training.notes
     assert len(training.notes) == MOST_NOTES
     assert "more notes" in training.notes[-1]
 

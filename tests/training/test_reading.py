@@ -80,7 +80,7 @@ def test_spaces_around_names_are_left_out(tmp_path: Path, header: str) -> None:
     path.write_text(header + "\n" + "".join(f"{row},{row % 2}\n" for row in range(20)))
     found = inspect_file(path, "csv")
     assert (found.refusal, [each.name for each in found.columns]) == ("", ["a", "b"])
-    assert "spaces around the names of columns are left out" in found.notes
+    assert "spaces around column names are removed" in found.notes
     assert list(read_table(str(path), ",").columns) == ["a", "b"]
 
 

@@ -111,10 +111,10 @@ def test_an_algorithm_without_parameters_is_one_candidate() -> None:
     ("task", "names", "reason"),
     [
         ("regression", ["rige"], "did you mean ridge"),
-        ("regression", ["\0" * 300], "ask for the list"),
-        ("regression", ["logistic-regression"], "not for regression but classification"),
+        ("regression", ["\0" * 300], "see the list"),
+        ("regression", ["logistic-regression"], "for classification, not for regression"),
         (None, ["ridge"], "trains on data"),
-        (None, [], "does without data"),
+        (None, [], "works without data"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(task: Task | None, names: list[str], reason: str) -> None:
@@ -161,39 +161,39 @@ X = '[algorithms.x]\ncommand = "run {a}"\nparameters.a = '
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[algorithms", "is no TOML"),
-        ("algorithm = 1", "nothing is known of 'algorithm'"),
+        ("[algorithms", "is not valid TOML"),
+        ("algorithm = 1", "the key 'algorithm' is unknown"),
         ("algorithms = 1", "write a table"),
         ("[algorithms]\nx = 1", r"algorithms\.x: is 1; write a table"),
         ("[algorithms.x]", r"algorithms\.x\.command: is None"),
         ("[algorithms.x]\ncommand = 5", "write a text"),
-        ('[algorithms.x]\ncommand = "run \'"', "close what was opened"),
-        ('[algorithms.x]\ncommand = "{data}"', "begin it with the program"),
-        ('[algorithms.x]\ncommand = "run {lr}"', r"nothing fills \{lr\}"),
-        ('[algorithms.x]\ncommand = "run {"', "braces themselves"),
-        ('[algorithms.x]\ncommand = "run {data.name}"', "no plain name"),
-        ('[algorithms.x]\ncommand = "run {data!r}"', "no plain name"),
-        ('[algorithms.x]\ncommand = "run {}"', "no plain name"),
-        ('[algorithms.x]\ncommand = "run {target}"', r"takes \{target\} but no \{data\}"),
-        ('[algorithms.x]\ncommand = "run"\ntasks = ["regression"]', r"takes no \{data\}"),
-        ('[algorithms.x]\ncommand = "run {data}"\ntasks = ["ranking"]', "list of classification"),
+        ('[algorithms.x]\ncommand = "run \'"', "close quotes"),
+        ('[algorithms.x]\ncommand = "{data}"', "start it with the program"),
+        ('[algorithms.x]\ncommand = "run {lr}"', r"\{lr\} is unknown"),
+        ('[algorithms.x]\ncommand = "run {"', "literal braces"),
+        ('[algorithms.x]\ncommand = "run {data.name}"', "not a plain name"),
+        ('[algorithms.x]\ncommand = "run {data!r}"', "not a plain name"),
+        ('[algorithms.x]\ncommand = "run {}"', "not a plain name"),
+        ('[algorithms.x]\ncommand = "run {target}"', r"has \{target\} but no \{data\}"),
+        ('[algorithms.x]\ncommand = "run"\ntasks = ["regression"]', r"has no \{data\}"),
+        ('[algorithms.x]\ncommand = "run {data}"\ntasks = ["ranking"]', "list classification or"),
         ('[algorithms."X y"]\ncommand = "run"', "lower-case letters"),
-        ('[algorithms.ridge]\ncommand = "run"', "is an algorithm ridge already"),
+        ('[algorithms.ridge]\ncommand = "run"', "is already an algorithm ridge"),
         ('[algorithms.x]\ncommand = "run"\nparameters.a = {low = 1, high = 2}', r"no \{a\}"),
         ('[algorithms.x]\ncommand = "run"\nparameters.seed = {low = 1, high = 2}', "by Bentham"),
         (X + "{low = 1}", "numbers"),
         (X + "{}", "low and high, or choices"),
-        (X + "{low = 1, high = 2, choices = [1, 2]}", "one of the two"),
+        (X + "{low = 1, high = 2, choices = [1, 2]}", "either low and high"),
         (X + "{low = true, high = 2}", "numbers"),
         (X + "{low = 2, high = 1}", r"parameters\.a: the range is from 2 to 1"),
-        (X + "{low = 0, high = 1, log = true}", "begin above 0"),
+        (X + "{low = 0, high = 1, log = true}", "start above 0"),
         (X + "{low = 1, high = 2, log = 1}", "true or false"),
         (X + "{low = 1, high = 2, default = 3}", r"parameters\.a\.default: is 3"),
         (X + "{low = 1, high = 2, default = 1.5}", "whole"),
         (X + "{low = nan, high = 2}", "low must be below high"),
-        (X + "{choices = [[1], 2]}", "list texts, numbers"),
-        (X + "{choices = [1]}", "two or more"),
-        (X + "{choices = [1, 2], steps = 3}", "nothing is known of 'steps'"),
+        (X + "{choices = [[1], 2]}", "list of texts, numbers"),
+        (X + "{choices = [1]}", "at least two"),
+        (X + "{choices = [1, 2], steps = 3}", "the key 'steps' is unknown"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_with_its_place(
@@ -208,7 +208,7 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="check the path"):
         load_catalog(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InvalidInput, match="is no TOML"):
+    with pytest.raises(InvalidInput, match="is not valid TOML"):
         load_catalog(tmp_path / "bytes.toml")
 
 
@@ -245,7 +245,7 @@ def test_packages_add_algorithms_and_broken_ones_do_not_take_the_rest_down(
     assert "package broken_models" in broken
     assert "RuntimeError: no licence" in broken
     assert "package double_models" in double
-    assert "svm already" in double
+    assert "there is already an algorithm svm" in double
     assert "package wrong_models" in wrong
     assert "is a str" in wrong
     text = mixed("regression")

@@ -72,7 +72,7 @@ def test_log_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     assert score(shares.astype(np.float32)) == pytest.approx(0.0, abs=1e-6)
     assert score(np.eye(3)[CLASSES]) == pytest.approx(1.0)
     assert score(np.eye(3)[(CLASSES + 1) % 3]) == -1.0
-    with pytest.raises(ValueError, match="not in training"):
+    with pytest.raises(ValueError, match="not in the training rows"):
         script_runtime.judge_probabilities(Says(CLASSES, shares), ROWS, CLASSES, np.array([0, 1]))
 
 

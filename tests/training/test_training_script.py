@@ -103,7 +103,7 @@ def test_other_data_or_another_score_is_said(
     monkeypatch.setattr(sys, "argv", ["model.py", str(other)])
     assert model["main"]() == 1
     told = capsys.readouterr()
-    assert "not its SHA-256" in told.err
+    assert "its SHA-256 is different" in told.err
     assert told.out == ""
 
 

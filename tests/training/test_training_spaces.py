@@ -101,8 +101,8 @@ def test_a_whole_number_serves_where_a_number_is_asked() -> None:
 @pytest.mark.parametrize(
     ("configuration", "reason"),
     [
-        ({}, "is configured by x, not by nothing"),
-        ({"x": 0.5, "y": 1}, "not by x, y"),
+        ({}, "has the parameters x, not none"),
+        ({"x": 0.5, "y": 1}, "not x, y"),
         ({"x": math.nan}, "x is nan"),
         ({"x": 3.0}, "x is 3.0, not 0 to 2"),
         ({"x": True}, "x is True"),
@@ -122,8 +122,8 @@ def test_a_configuration_of_something_else_is_refused(
     [
         ({"name": "Some Name"}, "lower-case letters"),
         ({"name": "x" * 61}, "at most 60"),
-        ({"estimators": {}}, "estimators or a command"),
-        ({"command": ("run",)}, "estimators or a command"),
+        ({"estimators": {}}, "either estimators or a command"),
+        ({"command": ("run",)}, "either estimators or a command"),
         ({"estimators": {"regression": "os; import os:Class"}}, "package.module:Class"),
         ({"estimators": {"regression": "package.Class"}}, "package.module:Class"),
         ({"fixed": {"a b": 1}}, "parameter is named"),
@@ -146,7 +146,7 @@ def test_a_range_without_values_is_refused(ends: tuple[float, float]) -> None:
 
 
 def test_a_logarithm_needs_numbers_above_zero() -> None:
-    with pytest.raises(InvalidInput, match="begin above 0"):
+    with pytest.raises(InvalidInput, match="start above 0"):
         Whole(0, 5, log=True)
-    with pytest.raises(InvalidInput, match="two or more"):
+    with pytest.raises(InvalidInput, match="at least two"):
         Choice(("a", "a"))

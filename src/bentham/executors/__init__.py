@@ -1,4 +1,4 @@
-"""Executors run a trial's model and say what came of it; a worker drives them."""
+"""Executors run trials and report their outcomes; a worker drives them."""
 
 from bentham.executors.base import (
     Broken,

@@ -1,7 +1,7 @@
-"""What a worker asks of an executor: two small protocols.
+"""The interface between a worker and an executor: two small protocols.
 
-The worker calls from one thread and drives many trials at once, so nothing here may wait: `start`
-returns once the trial is under way, `poll` looks and `kill` does not ask twice.
+The worker drives many trials from one thread, so no method here may block: `start` returns once
+the trial is under way, `poll` only checks it, and `kill` gives it no grace period.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from typing import Protocol, TypeAlias
 
 from bentham.wire import Lease
 
-LARGEST_LOG = 64 * 2**10  # what is uploaded of a trial's log, in bytes
+LARGEST_LOG = 64 * 2**10  # maximum size of an uploaded trial log, in bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """The trial ended with a score; larger is better.
 
-    `metrics` are other figures of it by name, `scores` those on the way, as of each fold.
+    `metrics` are other metrics by name; `scores` are the scores so far, such as one per fold.
     """
 
     score: float
@@ -27,7 +27,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The trial ended without a score; `final` says that another try would end so, too."""
+    """The trial ended without a score; `final` means that a retry would fail the same way."""
 
     reason: str
     final: bool = False
@@ -35,10 +35,11 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """This executor cannot run the trial, though another might: it is given back untried.
+    """This executor cannot run the trial, but another might: it is released without being run.
 
-    `unable` says that this one never can, as where the algorithm is not installed; else it is the
-    machine that cannot just now, and the same trial may come again.
+    `unable` means that this executor can never run it, for example because the algorithm is not
+    installed. Otherwise the machine cannot run it at the moment, and the server may assign the
+    same trial again.
     """
 
     reason: str
@@ -50,29 +51,29 @@ Outcome: TypeAlias = Scored | Broken | Declined
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a trial is, from 0 to 1 (None: it does not say), and its scores so far."""
+    """The progress of a trial from 0 to 1 (None: unknown), and its scores so far."""
 
     share: float | None = None
     scores: tuple[float, ...] = ()
 
 
 class Running(Protocol):
-    """A trial under way."""
+    """A running trial."""
 
     def poll(self) -> Outcome | None:
-        """What came of it, the same whenever asked; None while it runs."""
+        """Return the outcome, the same on every call; None while the trial runs."""
         ...
 
     def kill(self) -> None:
-        """End it now, with all that it started; harmless when it has ended, and a second time."""
+        """Kill the trial and everything it started; harmless if it has ended or on repetition."""
         ...
 
     def progress(self) -> Progress:
-        """How far it is."""
+        """Return the current progress."""
         ...
 
     def log(self) -> bytes:
-        """What it printed, at most `LARGEST_LOG` bytes; whole once it has ended."""
+        """Return what it printed, at most `LARGEST_LOG` bytes; final once it has ended."""
         ...
 
 
@@ -80,17 +81,18 @@ class Executor(Protocol):
     """Runs trials, as many at a time as the worker has devices."""
 
     def start(self, lease: Lease) -> Running:
-        """Begin a trial. What cannot be run is not raised: that is an outcome, too."""
+        """Start a trial. Does not raise if the trial cannot run: that is an outcome, too."""
         ...
 
     def slots(self) -> Sequence[str] | None:
-        """The names of what can run a trial each, where they come and go; None: as many as asked.
+        """Return the names of the slots, each for one trial; None if the worker sets their number.
 
-        Each is a device of the worker, named by its slot. A slot keeps its name while it lives,
-        and a trial's lease names its device, so that the executor knows where to run it.
+        Slots may appear and disappear. Each is a device of the worker, and its name is the
+        device's name, which it keeps while it exists. A lease names its device, so the executor
+        knows where to run the trial.
         """
         ...
 
     def close(self) -> None:
-        """End all that runs and free what is held; harmless a second time."""
+        """End all running trials and release all resources; harmless on repetition."""
         ...

@@ -1,15 +1,15 @@
-"""Logs that do not grow: the beginning and the end are kept, and how much is missing is said."""
+"""Logs of limited size: they keep the beginning and the end, and note how much is missing."""
 
 from contextlib import suppress
 from pathlib import Path
 
-HEAD, TAIL = 256 * 2**10, 768 * 2**10  # of a log on disk
+HEAD, TAIL = 256 * 2**10, 768 * 2**10  # bytes of a log on disk
 
 
 class CappedLog:
-    """A file that takes all that is written to it and keeps its first and last bytes.
+    """A file that accepts any amount of output and keeps the first and last bytes.
 
-    The end is written on closing; until then the file holds the beginning.
+    The end is written on closing; until then the file holds only the beginning.
     """
 
     def __init__(self, path: Path, head: int = HEAD, tail: int = TAIL):
@@ -19,18 +19,18 @@ class CappedLog:
         self._left_out = 0
 
     def write(self, content: bytes) -> None:
-        """Take it, whatever becomes of it: a full disk must not fail a trial."""
+        """Add content. Write errors are ignored: a full disk must not fail a trial."""
         first = content[: self._room]
         if first:
             self._room -= len(first)
             self._put(first)
         self._tail += content[len(first) :]
-        # Cut seldom: each time costs the whole tail.
+        # Cut rarely: each cut copies the whole tail.
         if len(self._tail) > 2 * self._tail_size:
             self._cut()
 
     def close(self) -> None:
-        """Write the end."""
+        """Write the end and close the file."""
         self._cut()
         if self._left_out:
             self._put(_gap(self._left_out))
@@ -50,7 +50,7 @@ class CappedLog:
 
 
 def shortened(path: Path, size: int) -> bytes:
-    """A file's beginning and end, at most `size` bytes in all; nothing if it cannot be read."""
+    """Return a file's beginning and end, at most `size` bytes; empty if it cannot be read."""
     try:
         content = path.read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Lines of JSON between the executor and a warden, as the warden reads and writes them."""
+"""Lines of JSON between the executor and a warden: the warden's end."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Order(TypedDict, total=False):
-    """A trial: a function called with a job and `report`, or a command; where, and its limits."""
+    """A trial to run: a function called with `job` and `report`, or a command; and its limits."""
 
     function: str  # "package.module:name"
     job: Any
@@ -16,14 +16,14 @@ class Order(TypedDict, total=False):
     log: str
     environment: dict[str, str]
     limits: dict[str, Any]
-    kill: bool  # not a trial: end the one that runs
+    kill: bool  # not a trial to run: kill the running one
 
 
 class Channel:
     """Lines of JSON to and from the executor.
 
-    `waiting` are orders that came with one before: whoever runs that one must look at them, since
-    the pipe does not tell of them again.
+    `waiting` holds orders that arrived together with an earlier one. Code that runs the earlier
+    order must check it, because the pipe does not become readable for them again.
     """
 
     def __init__(self, orders: int, answers: int):
@@ -32,21 +32,21 @@ class Channel:
         self._buffer = b""
 
     def receive(self) -> bool:
-        """Read what has come into `waiting`, or wait for it; False when there is no more."""
+        """Read orders into `waiting`, blocking until there is input; False at end of input."""
         content = os.read(self.orders, 2**16)
         *lines, self._buffer = (self._buffer + content).split(b"\n")
         self.waiting += [json.loads(line) for line in lines]
         return bool(content)
 
     def take(self) -> Order | None:
-        """The next order, waited for; None when there are no more."""
+        """Wait for the next order and return it; None at end of input."""
         while not self.waiting:
             if not self.receive():
                 return None
         return self.waiting.popleft()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Answer; raises OSError when nobody reads."""
+        """Send an answer; raises OSError if the executor has closed the pipe."""
         line = json.dumps(message).encode() + b"\n"
         while line:
             line = line[os.write(self.answers, line) :]

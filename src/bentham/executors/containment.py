@@ -1,15 +1,16 @@
-"""How all that a trial starts is held together, so that all of it can be ended.
+"""Contains all processes that a trial starts, so that all of them can be killed.
 
-`namespace`: each trial has a PID namespace of its own. When the first process in it is killed the
-kernel kills the others, in one step, whatever they did to get away. Root may do this, and on most
-systems anybody may within a user namespace.
+`namespace`: each trial has its own PID namespace. When the first process in it is killed, the
+kernel kills all others in one step, whatever they did to escape. Root may create PID namespaces;
+on most systems other users may, too, within a user namespace.
 
-`descendants`: the warden adopts orphans, so that no descendant can leave it; to end a trial it
-stops and kills descendants until there are none. Used where namespaces are not allowed. What it
-lacks: a descendant that detached itself outlives a warden that is killed by kill -9.
+`descendants`: the warden adopts orphans, so no descendant can escape from it. To end a trial, it
+stops and kills descendants until none are left. Used where namespaces are not allowed. Its
+weakness: a descendant that has detached itself outlives a warden that is killed by kill -9.
 
-`group`: the trial's process group is killed. Used where there is no Linux, as on macOS; there what
-leaves its group gets away, and only time and the limits of single processes are watched.
+`group`: the trial's process group is killed. Used on systems other than Linux, such as macOS.
+There, a process that leaves the group escapes, and only the wall-clock limit and the limits of
+single processes are enforced.
 """
 
 import os
@@ -33,14 +34,14 @@ Hold = Literal["namespace", "descendants", "group"]
 
 
 class Containment:
-    """Forks the process that a trial lives under, and ends it with all that it started."""
+    """Forks the process that a trial runs under, and kills it with everything it started."""
 
     def __init__(self, hold: Hold):
         self.hold = hold
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY) if hold == "namespace" else -1
 
     def fork(self) -> int:
-        """As os.fork; the child is the first process of a namespace, where there are such."""
+        """Like os.fork; where namespaces are used, the child is the first process of a new one."""
         if self.hold != "namespace":
             return os.fork()
         unshare(CLONE_NEWPID)
@@ -48,12 +49,12 @@ class Containment:
         try:
             child = os.fork()
         finally:
-            if child != 0:  # the next child needs a namespace of its own
+            if child != 0:  # the next child needs its own namespace
                 return_to(self._home, CLONE_NEWPID)
         return child
 
     def end(self, child: int) -> None:
-        """Kill the child and all below it; returns when nothing is left."""
+        """Kill the child and all its descendants; return when none are left."""
         with suppress(ProcessLookupError):
             if self.hold == "group":
                 os.killpg(child, signal.SIGKILL)
@@ -66,10 +67,10 @@ class Containment:
 
 
 def contained(most: Hold = "namespace") -> Containment:
-    """The best hold that is allowed here, at most as asked. To be called before any threads.
+    """Return the strongest hold allowed here, up to `most`. Call this before starting threads.
 
-    Where the kernel then ends all trials, this process dies with its parent.
-    For a user namespace the caller goes on as a child of this process, which waits for it.
+    With `namespace`, the kernel ends all trials, so this process is set to die with its parent.
+    A user namespace needs a fork: the caller continues in a child, and this process waits for it.
     """
     if not LINUX:
         return Containment("group")
@@ -86,13 +87,13 @@ def contained(most: Hold = "namespace") -> Containment:
                 _stand_for(child)
             die_with_parent()
             return Containment("namespace")
-    # This one must live to clear up after its parent: it hears of the end by the pipe.
+    # This process must outlive its parent to clean up; the closed pipe tells it when to end.
     adopt_orphans()
     return Containment("descendants")
 
 
 def _can(enter: Callable[[], None]) -> bool:
-    """Whether a child that enters can have a child in a PID namespace; tried out, without trace."""
+    """Test in a child process whether, after `enter`, it can fork into a new PID namespace."""
     probe = os.fork()
     if probe == 0:
         try:
@@ -108,7 +109,7 @@ def _can(enter: Callable[[], None]) -> bool:
 
 
 def _enter_user_namespace() -> None:
-    """Become who one is, in a namespace where that may make PID namespaces."""
+    """Keep user and group, but in a user namespace where they may create PID namespaces."""
     user, group = os.getuid(), os.getgid()
     unshare(CLONE_NEWUSER)
     for name, text in (
@@ -121,16 +122,16 @@ def _enter_user_namespace() -> None:
 
 
 def _stand_for(child: int) -> NoReturn:
-    """Wait for the child that goes on instead of this process, and end as it does."""
-    os.closerange(0, 1024)  # above all the pipes: their end is how the child learns of an end
+    """Wait for the child that continues in place of this process, and exit with its status."""
+    os.closerange(0, 1024)  # most of all the pipes: open copies would hide that a side has ended
     status = os.waitpid(child, 0)[1]
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def _end_descendants() -> None:
-    """Stop them all, so that none forks any more, and kill them, until none is left.
+    """Stop all descendants, so that none can fork, and kill them; repeat until none are left.
 
-    Orphans come to this process, so as long as anything lives below it, it has a child.
+    Orphans become children of this process, so it has a child as long as any descendant lives.
     """
     while True:
         found = descendants()

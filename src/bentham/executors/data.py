@@ -1,8 +1,9 @@
-"""The data that trials train on, kept by content so that it is fetched once.
+"""Cache of training data by content hash, so that each file is fetched once.
 
-A file is fetched under another name and renamed when it is whole and what it should be, so several
-workers may share a folder. A trial gets a link of its own: what is pruned meanwhile stays with it.
-The file is not to be written to; for root, whom that does not stop, the trial gets a copy.
+A file is fetched under a temporary name and renamed once it is complete and its hash is verified,
+so several workers may share a folder. Each trial gets its own hard link, so pruning the cache does
+not take the file away from a running trial. Cached files are read-only; root can write to them
+anyway, so a trial that runs as root gets a copy.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ STALE_SECONDS = 86400.0
 
 
 class DataCache:
-    """Files named by the sha256 of what is in them; the least lately used give way."""
+    """Files named by the SHA-256 of their content; the least recently used are removed."""
 
     def __init__(self, folder: Path, largest: int):
         self._folder, self._largest = folder, largest
@@ -37,21 +38,21 @@ class DataCache:
         place: Path,
         given_up: Callable[[], bool],
     ) -> None:
-        """Put the data at a place, fetched if need be; raises when it is not what was promised."""
+        """Put the data at `place`, fetching it if needed; raises if its content is wrong."""
         if not HASH.fullmatch(training.hash):
-            raise InvalidInput(f"{training.hash!r} is no sha256 of data; the server is at fault")
+            raise InvalidInput(f"{training.hash!r} is not a SHA-256 hash; the server is at fault")
         path = self._folder / training.hash
         with self._locks.of(training.hash):
             if _put(path, place, training.hash):
                 return
-            for _ in range(2):  # another worker may prune what was just fetched
+            for _ in range(2):  # another worker may prune the file that was just fetched
                 self._fetch(training, fetch(), path, given_up)
                 self._prune(keep=path)
                 if _put(path, place, training.hash):
                     return
         raise InvalidInput(
-            f"the data of {training.name!r} does not stay as it was fetched; the worker needs a "
-            "folder with more room, or a sound disk"
+            f"the data of {training.name!r} disappears or changes after it is fetched; give the "
+            "worker a folder with more space, or check the disk"
         )
 
     def _fetch(
@@ -68,7 +69,7 @@ class DataCache:
             with part.open("wb") as file:
                 for piece in pieces:
                     if given_up():
-                        raise InvalidInput("the data is not wanted any more")
+                        raise InvalidInput("the data is no longer needed")
                     digest.update(piece)
                     size += len(piece)
                     if size > training.bytes:
@@ -76,9 +77,9 @@ class DataCache:
                     file.write(piece)
             if size != training.bytes or digest.hexdigest() != training.hash:
                 raise InvalidInput(
-                    f"the data of {training.name!r} is not what was promised: {training.bytes:,} "
-                    f"bytes with the sha256 {training.hash[:12]}..., but {size:,} or more came "
-                    f"with {digest.hexdigest()[:12]}..."
+                    f"the data of {training.name!r} is wrong: expected {training.bytes:,} bytes "
+                    f"with SHA-256 {training.hash[:12]}..., received {size:,} or more with "
+                    f"{digest.hexdigest()[:12]}..."
                 )
             part.chmod(0o444)
             part.rename(path)
@@ -86,7 +87,7 @@ class DataCache:
             part.unlink(missing_ok=True)
 
     def _prune(self, keep: Path) -> None:
-        """Remove files until the rest is small enough; another worker may do so, too."""
+        """Remove files until the cache is small enough; another worker may do so concurrently."""
         found = []
         for path in self._folder.iterdir():
             try:
@@ -96,7 +97,7 @@ class DataCache:
         total = sum(size for _, size, _ in found)
         for modified, size, path in sorted(found):
             part = path.suffix == ".part"
-            # A part that nobody has added to for long is of a worker that was killed.
+            # A part that has not grown for a long time belongs to a worker that was killed.
             stale = part and modified < time.time() - STALE_SECONDS
             if stale or (total > self._largest and not part and path != keep):
                 path.unlink(missing_ok=True)
@@ -104,21 +105,20 @@ class DataCache:
 
 
 class Locks:
-    """A lock for each hash; some share one, so that there are not ever more."""
+    """A lock for each hash, from a fixed number of locks; some hashes share one."""
 
     def __init__(self, count: int = 64):
         self._locks = [threading.Lock() for _ in range(count)]
 
     def of(self, name: str) -> threading.Lock:
-        """The one to hold while this is fetched."""
+        """Return the lock to hold while this file is fetched."""
         return self._locks[hash(name) % len(self._locks)]
 
 
 def _put(path: Path, place: Path, digest: str) -> bool:
-    """Put a file at a place, and only then look whether it is what it should be.
+    """Put a file at `place`, then verify its hash; False if it is missing or wrong.
 
-    What is on a disk may have changed, and may be pruned at any time: better known than a wrong
-    score.
+    A cached file may be pruned at any time, or damaged on disk, which could cause a wrong score.
     """
     try:
         os.utime(path)
@@ -135,7 +135,7 @@ def _put(path: Path, place: Path, digest: str) -> bool:
 def _linked(path: Path, place: Path) -> bool:
     try:
         os.link(path, place)
-    except OSError:  # another file system, or one without links
+    except OSError:  # another file system, or one without hard links
         return False
     return True
 

@@ -1,8 +1,8 @@
-"""The folder of a worker: data, logs, and the places where trials run.
+"""The folder of a worker: data, logs, and the folders in which trials run.
 
-data/    files by their sha256          shared by all workers of this folder
+data/    files by their SHA-256         shared by all workers that use this folder
 logs/    one file per trial             the latest are kept
-run/     a folder per worker, held by a lock, and in it one per trial while it runs
+run/     one locked folder per worker, which contains one folder per running trial
 """
 
 import fcntl
@@ -19,7 +19,7 @@ KEPT_LOGS = 500
 
 
 class Folders:
-    """Made as needed, for this user only; what a worker left that was killed is removed."""
+    """Created as needed, for this user only; leftovers of killed workers are removed."""
 
     def __init__(self, root: Path, kept_logs: int = KEPT_LOGS):
         self._root, run = root, root / "run"
@@ -37,8 +37,8 @@ class Folders:
         _sweep(run)
 
     def work(self) -> Path:
-        """A new folder for a trial."""
-        self._make()  # who cleans up temporary files may have removed it
+        """Create a new folder for a trial."""
+        self._make()  # a cleanup of temporary files may have removed it
         path = self._run / uuid4().hex[:12]
         path.mkdir(mode=0o700)
         return path
@@ -48,12 +48,12 @@ class Folders:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def log(self, trial: str) -> Path:
-        """A new file for a trial's log; the oldest of too many are removed."""
+        """Return the path of a new log file for a trial; removes the oldest of too many logs."""
         found = []
         for path in self._logs.iterdir():
             try:
                 found.append((path.stat().st_mtime, path))
-            except OSError:  # another worker was faster
+            except OSError:  # another worker has removed it
                 continue
         for _, path in sorted(found)[: max(0, len(found) + 1 - self._kept_logs)]:
             path.unlink(missing_ok=True)
@@ -61,23 +61,23 @@ class Folders:
         return self._logs / f"{name}-{uuid4().hex[:6]}.log"
 
     def close(self) -> None:
-        """Remove the place where trials ran."""
+        """Remove the folder in which trials ran."""
         if self._lock >= 0:
             shutil.rmtree(self._run, ignore_errors=True)
-            with suppress(OSError):  # there may be no such folder any more
+            with suppress(OSError):  # the folder may be gone
                 self._run.with_suffix(".lock").unlink()
             os.close(self._lock)
             self._lock = -1
 
 
 def _claim(run: Path) -> tuple[Path, int]:
-    """A folder of one's own, with a lock that ends with this process."""
+    """Create a folder for this worker, with a lock that is released when this process ends."""
     while True:
         path = run / uuid4().hex[:12]
         lock_path = path.with_suffix(".lock")
         lock = os.open(lock_path, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if lock_path.exists():  # else somebody swept it before it was locked
+        if lock_path.exists():  # otherwise another worker swept it before it was locked
             path.mkdir(mode=0o700)
             return path, lock
         os.close(lock)
@@ -93,7 +93,7 @@ def _sweep(run: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(lock_path.with_suffix(""), ignore_errors=True)
             lock_path.unlink(missing_ok=True)
-        except OSError:  # its worker lives
+        except OSError:  # its worker is alive
             pass
         finally:
             os.close(lock)

@@ -1,4 +1,4 @@
-"""What to run for a lease, by the catalogue of algorithms that is installed here."""
+"""Decides what to run for a lease, by the catalogue of algorithms installed here."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from bentham.training.training_plan import TrainingPlan
 from bentham.training.trial import Job, Result, train
 from bentham.wire import Lease
 
-# Imported once by every warden, so that no trial waits for it.
+# Imported once by every warden, so that no trial waits for these imports.
 PRELOAD = (
     "bentham.training.trial:warm_up",
     "bentham.executors.launch",
@@ -31,9 +31,9 @@ PRELOAD = (
 class CatalogPlan:
     """Finds a lease's algorithm in the catalogue; `file` is the operator's file of commands.
 
-    A trial runs in an empty folder. So a word of a command that is the name of a file beside the
-    catalogue, as train.py in "python train.py", stands for that file; `beside` is the folder to
-    look in where the catalogue is a copy.
+    A trial runs in an empty folder. So a word of a command that is the name of a file next to the
+    catalogue, such as train.py in "python train.py", is replaced by the path of that file. If the
+    catalogue is a copy, `beside` is the folder to search instead.
     """
 
     def __init__(self, file: Path | None = None, beside: Path | None = None):
@@ -43,10 +43,10 @@ class CatalogPlan:
         self.algorithms, self.problems = catalog.algorithms, catalog.problems
 
     def __call__(self, lease: Lease, data: str) -> Call | Command | Declined | Broken:
-        """The function or command of a trial; Declined when another worker may have it."""
+        """Return the function or command of a trial; Declined if another worker may have it."""
         if not lease.algorithm:
             return Declined(
-                f"the model {lease.model!r} is only a name, of no algorithm; a worker with a "
+                f"the model {lease.model!r} is only a name without an algorithm; a worker with "
                 "--table can replay it",
                 unable=True,
             )
@@ -58,12 +58,12 @@ class CatalogPlan:
             spec.check(lease.configuration)
         except InvalidInput as error:  # another version of it is installed here
             return Declined(
-                f"the model {lease.model!r} does not fit what is installed here: {error}",
+                f"the model {lease.model!r} does not match what is installed here: {error}",
                 unable=True,
             )
         training = None if lease.training is None else TrainingPlan(**lease.training.model_dump())
         if spec.needs_data and training is None:
-            reason = f"the algorithm {lease.algorithm!r} needs data, and the study names none"
+            reason = f"the algorithm {lease.algorithm!r} needs data, but the study names none"
             return Broken(reason, final=True)
         if spec.command:
             try:
@@ -71,7 +71,8 @@ class CatalogPlan:
                 words = command_line(spec, lease.configuration, values)
             except InvalidInput as error:
                 return Broken(str(error), final=True)
-            # Only words of the operator's: what a tenant named is never a file of his.
+            # Only fixed words of the operator: a name chosen by a tenant must never become the
+            # path of one of the operator's files.
             return Command(
                 tuple(
                     self._found(word) if _is_fixed(template) else word
@@ -102,5 +103,5 @@ def _is_fixed(template: str) -> bool:
 
 
 def train_job(job: Any, report: Callable[[float, list[float]], None]) -> Result:
-    """Train what a plan made of a lease; called in the trial's own process."""
+    """Train the model of a job made by `CatalogPlan`; called in the trial's own process."""
     return train(Job.model_validate(job), report)

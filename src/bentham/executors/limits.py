@@ -1,4 +1,4 @@
-"""What one trial may use, all of its processes together."""
+"""Resource limits of one trial, for all of its processes together."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -10,19 +10,19 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """Memory and files in bytes, times in seconds; beyond any of them the trial is killed."""
+    """Memory and files in bytes, times in seconds; a trial that exceeds a limit is killed."""
 
     memory: int = 2048 * MIB
     cpu_seconds: float = 3600.0
     wall_seconds: float = 7200.0
     processes: int = 64
-    file_bytes: int = 2048 * MIB  # of the largest file that it writes
+    file_bytes: int = 2048 * MIB  # size of the largest file that it may write
 
     def __post_init__(self) -> None:
         if self.memory < 16 * MIB:
             raise InvalidInput(
-                f"a trial may use {self.memory:,} bytes of memory: too little for any; give at "
-                "least 16 MiB, as --memory 2G"
+                f"the memory limit of a trial is {self.memory:,} bytes, too small for any trial; "
+                "give at least 16 MiB, for example --memory 2G"
             )
         for name in ("cpu_seconds", "wall_seconds", "processes", "file_bytes"):
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""The calls of Linux that Python 3.11 does not have, by ctypes."""
+"""Linux system calls that Python 3.11 does not provide, called through ctypes."""
 
 import ctypes
 import os
@@ -9,39 +9,39 @@ LINUX = sys.platform == "linux"
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
-# Loaded before any fork: a child of many may be short of all that loading takes.
+# Loaded before any fork: a forked child may lack the resources to load it.
 _LIBC = ctypes.CDLL(None, use_errno=True) if LINUX else None
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces named; of a PID namespace it is the children that leave."""
+    """Leave the given namespaces; leaving a PID namespace affects only future children."""
     _call("unshare", ctypes.c_int(flags))
 
 
 def return_to(namespace: int, flags: int) -> None:
-    """Enter the namespace of an open file of /proc/*/ns."""
+    """Enter the namespace of an open file from /proc/*/ns."""
     _call("setns", ctypes.c_int(namespace), ctypes.c_int(flags))
 
 
 def die_with_parent() -> None:
-    """Be killed when the thread that made this process ends, however it does."""
+    """Have the kernel kill this process when the thread that created it ends, however it ends."""
     if LINUX:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parents end."""
+    """Become the parent of descendants whose own parents have ended."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def gain_nothing() -> None:
-    """Let no program that this process runs have more rights than it."""
+    """Prevent programs that this process runs from gaining privileges."""
     if LINUX:
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def see_own_processes_only() -> bool:
-    """Mount a /proc of this PID namespace, unseen by others; False where that is not allowed."""
+    """Mount a private /proc for this PID namespace; return False where that is not allowed."""
     try:
         unshare(CLONE_NEWNS)
         _call("mount", b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None)
@@ -59,7 +59,7 @@ def _prctl(option: int, value: int) -> None:
 
 def _call(name: str, *arguments: object) -> None:
     if _LIBC is None:
-        raise OSError(f"{name} is a call of Linux")
+        raise OSError(f"{name} is available on Linux only")
     if getattr(_LIBC, name)(*arguments) == -1:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

@@ -1,7 +1,7 @@
-"""Watches one trial from its start to its end, for the warden.
+"""Monitors one trial from start to end, for the warden.
 
-What the trial reports, what it prints and how it ends all come through pipes; between them its
-processes are looked at, ten times a second, and beyond a limit they are ended.
+The trial's reports, its output and its exit status arrive through pipes. Its processes are checked
+ten times a second, and killed if they exceed a limit.
 """
 
 import json
@@ -24,10 +24,10 @@ from bentham.training.reports import read_report
 from bentham.wire.devices import MOST_METRICS, MOST_SCORES
 
 LOOK_SECONDS = 0.1
-TELL_SECONDS = 0.25  # between two answers about progress
+TELL_SECONDS = 0.25  # between two progress messages
 LONGEST_LINE = 2**18
 CHUNK = 2**16
-# Signals that a process brings upon itself: another try would end so, too.
+# Signals that a process causes itself: a retry would end the same way.
 _OWN_FAULT = {
     signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSYS,
     signal.SIGTRAP, signal.SIGPIPE,
@@ -35,17 +35,17 @@ _OWN_FAULT = {
 
 
 class Monitor:
-    """One trial under way. `run` it to its end. Raises OSError where it cannot be started."""
+    """One trial. Starts it, and raises OSError if that fails; `run` monitors it to its end."""
 
     def __init__(self, order: Order, containment: Containment, channel: Channel):
         self._order, self._containment, self._channel = order, containment, channel
         self._limits = TrialLimits(**order["limits"])
         self._log = CappedLog(Path(order["log"]))
         self._verdict: dict[str, Any] | None = None
-        self._status: int | None = None  # how the trial's own process ended
+        self._status: int | None = None  # wait status of the trial's own process
         self._share: float | None = None
         self._scores: list[float] = []
-        self._score: float | None = None  # the last that a command printed
+        self._score: float | None = None  # the last score that a command printed
         self._metrics: dict[str, float] = {}
         self._told: object = (None, [])
         self._tell_at = 0.0
@@ -54,10 +54,10 @@ class Monitor:
         self._keeper = self._fork()
 
     def run(self) -> dict[str, Any]:
-        """What came of it, when nothing of it is left."""
+        """Return the outcome once no process of the trial is left."""
         started = look_at = time.monotonic()
         try:
-            self._heed()  # what came in one piece with the order
+            self._heed()  # orders that arrived together with this one
             while self._verdict is None and self._status is None:
                 now = time.monotonic()
                 if now >= look_at:
@@ -73,7 +73,7 @@ class Monitor:
                         self._read(pipe)
         finally:
             self._containment.end(self._keeper)
-            while self._pipes:  # all that held the other ends is gone
+            while self._pipes:  # the processes that held the other ends have ended
                 self._read(next(iter(self._pipes)))
         verdict = self._verdict or self._judged()
         if reason := verdict.get("reason") or verdict.get("declined"):
@@ -100,7 +100,7 @@ class Monitor:
             os.set_blocking(reader, False)
             self._pipes[reader] = taker
         writers = Pipes(*(writer for _, writer in ends))
-        if "command" not in self._order:  # one pipe for both, so that their order is kept
+        if "command" not in self._order:  # one pipe for both outputs, to preserve their order
             os.dup2(writers.errors, writers.out, inheritable=False)
         child = self._containment.fork()
         if child == 0:
@@ -112,7 +112,7 @@ class Monitor:
     def _read(self, pipe: int) -> None:
         try:
             content = os.read(pipe, CHUNK)
-        except BlockingIOError:  # where a process could get away it may hold on to the other end
+        except BlockingIOError:  # a process that escaped may still hold the other end
             content = b""
         self._pipes[pipe](content)
         if not content:
@@ -125,7 +125,7 @@ class Monitor:
         self._heed()
 
     def _heed(self) -> None:
-        """While a trial runs no other is ordered: whatever comes is about this one."""
+        """Handle waiting orders; while a trial runs, they can only concern this trial."""
         while self._channel.waiting:
             if "kill" in self._channel.waiting.popleft():
                 self._end("killed", final=False)
@@ -140,12 +140,12 @@ class Monitor:
         limits = self._limits
         if elapsed > limits.wall_seconds:
             self._end(
-                f"ran for more than {limits.wall_seconds:,g} seconds, all that a trial has here"
+                f"ran for more than {limits.wall_seconds:,g} seconds, the limit of a trial here"
             )
             return
         pids = descendants()
         if len(pids) - 1 > limits.processes:  # without the keeper
-            self._end(f"ran more than {limits.processes} processes, all that a trial may have here")
+            self._end(f"ran more than {limits.processes} processes, the limit of a trial here")
             return
         used = usage(pids, limits.memory)
         if used.memory > limits.memory:
@@ -155,19 +155,19 @@ class Monitor:
 
     def _too_much_memory(self) -> str:
         return (
-            f"used more than {self._limits.memory // MIB:,} MiB of memory, all that a trial has "
+            f"used more than {self._limits.memory // MIB:,} MiB of memory, the limit of a trial "
             "here; try less data or a smaller model"
         )
 
     def _too_much_cpu(self) -> str:
         seconds = self._limits.cpu_seconds
-        return f"used more than {seconds:,g} seconds of CPU time, all that a trial has here"
+        return f"used more than {seconds:,g} seconds of CPU time, the limit of a trial here"
 
-    # -- what comes through the pipes -----------------------------------------------------------
+    # -- input from the pipes -------------------------------------------------------------------
 
     def _take_status(self, content: bytes) -> None:
         if self._status is None:
-            # Without a word the keeper was killed, and all else with it.
+            # No status means that the keeper was killed, and everything else with it.
             self._status = int(content) if content else int(signal.SIGKILL)
 
     def _take_output(self, lines: Callable[[bytes], None], content: bytes) -> None:
@@ -179,7 +179,7 @@ class Monitor:
         self._last_error = (self._last_error + content)[-2000:]
 
     def _take_report(self, line: bytes) -> None:
-        """A line from our own code in the trial; what it trains might have written there, too."""
+        """Handle a line from our own code in the trial, or from training code that wrote there."""
         try:
             said = json.loads(line)
             if "declined" in said:
@@ -196,10 +196,10 @@ class Monitor:
             elif self._verdict is None:
                 self._verdict = {name: said[name] for name in ("score", "metrics", "scores")}
         except (ValueError, TypeError, KeyError, RecursionError):
-            self._end("reported what cannot be read")
+            self._end("sent a report that cannot be read")
 
     def _take_line(self, line: bytes) -> None:
-        """A line that a command printed."""
+        """Handle a line that a command printed."""
         report = read_report(line) if "command" in self._order else None
         if report is None:
             return
@@ -214,7 +214,7 @@ class Monitor:
         news = (self._share, self._scores)
         if news == self._told or now < self._tell_at:
             return
-        # A worker that was stopped reads nothing: it must not stop us, too.
+        # A suspended worker reads nothing, and must not block this process.
         if select.select([], [self._channel.answers], [], 0.0)[1]:
             self._told, self._tell_at = news, now + TELL_SECONDS
             try:
@@ -225,7 +225,7 @@ class Monitor:
     # -- how it ended ---------------------------------------------------------------------------
 
     def _judged(self) -> dict[str, Any]:
-        """A trial that ended by itself, without a result from our own code."""
+        """Return the outcome of a trial that exited without a result from our own code."""
         code = os.waitstatus_to_exitcode(self._status or 0)
         if code < 0:
             return self._judged_signal(-code)
@@ -234,7 +234,7 @@ class Monitor:
         if code > 0:
             return {"reason": f"ended with exit status {code}{said}", "final": True}
         if self._score is None:
-            advice = '; a command prints a line such as {"score": 0.91}'
+            advice = '; the command must print a line such as {"score": 0.91}'
             more = advice if "command" in self._order else ""
             return {"reason": f"ended without a score{more}", "final": True}
         return {"score": self._score, "metrics": self._metrics, "scores": self._scores}
@@ -248,16 +248,16 @@ class Monitor:
             return {"reason": self._too_much_cpu(), "final": True}
         if number == signal.SIGXFSZ:
             size = self._limits.file_bytes // MIB
-            reason = f"wrote a file of more than {size:,} MiB, all that a trial may write here"
+            reason = f"wrote a file of more than {size:,} MiB, the limit of a trial here"
             return {"reason": reason, "final": True}
         if number in _OWN_FAULT:
             return {"reason": f"crashed ({name})", "final": True}
-        hint = ", perhaps by the system for want of memory" if number == signal.SIGKILL else ""
+        hint = ", perhaps by the system for lack of memory" if number == signal.SIGKILL else ""
         return {"reason": f"killed from outside ({name}){hint}", "final": False}
 
 
 def _by_line(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    """Passes whole lines on; what is longer than any line of ours is passed over."""
+    """Return a function that splits input into lines for `take`; lines too long are dropped."""
     held, skipping = b"", False
 
     def feed(content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What is told of a trial's end: from what a warden says, and from errors of this machine."""
+"""Outcomes of trials: from a warden's messages and from errors of this machine."""
 
 from math import isfinite
 from typing import Any
@@ -9,7 +9,7 @@ LONGEST_REASON = 600
 
 
 def outcome_of(ended: dict[str, Any]) -> Outcome:
-    """What a warden says came of a trial; the figures in it are the trial's own, and may be odd."""
+    """Convert a warden's message to an outcome; its numbers come from the trial, unchecked."""
     if "declined" in ended:
         return Declined(readable(ended["declined"]), bool(ended["unable"]))
     if "reason" in ended:
@@ -19,21 +19,21 @@ def outcome_of(ended: dict[str, Any]) -> Outcome:
         metrics = {str(name): float(value) for name, value in ended["metrics"].items()}
         scores = tuple(float(each) for each in ended["scores"])
     except (ValueError, TypeError, AttributeError):
-        return Broken("reported what is no score", final=True)
+        return Broken("reported an invalid score", final=True)
     if not isfinite(score):
         return Broken(f"the score is {score}, not a finite number", final=True)
     return Scored(score, metrics, scores)
 
 
 def readable(reason: str) -> str:
-    """One line, of a length that a person reads."""
+    """Return the reason as one line of printable characters, shortened if it is too long."""
     text = " ".join(reason.split())
     printable = "".join(sign if sign.isprintable() else "?" for sign in text)
     return printable if len(printable) <= LONGEST_REASON else f"{printable[:LONGEST_REASON]}..."
 
 
 def cause(error: BaseException) -> str:
-    """What went wrong, without the paths of this machine: tenants read it."""
+    """Describe an error without the paths of this machine, because tenants read it."""
     name = type(error).__name__
     text = str(error)
     if isinstance(error, OSError) and error.errno is not None:

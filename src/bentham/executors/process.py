@@ -1,7 +1,7 @@
-"""Runs each trial in a process of its own, with limits, under a warden that leaves nothing behind.
+"""Runs each trial in its own process, with limits, under a warden that leaves nothing behind.
 
-What runs is the operator's: a function or a command that a plan finds for a lease. The data is
-fetched once and kept by its hash. See `containment` for what holds a trial together.
+The operator decides what runs: a plan maps each lease to a function or a command. Data is fetched
+once and cached by its hash. See `containment` for how the processes of a trial are contained.
 """
 
 import os
@@ -26,29 +26,29 @@ from bentham.executors.outcomes import cause, outcome_of, readable
 from bentham.executors.warden_client import WardenClient
 from bentham.wire import Lease
 
-LARGEST_DATA = 20 * 2**30  # of all data that is kept, in bytes
-PATIENCE_SECONDS = 10.0  # with a warden that does not end a trial
-WAKE_SECONDS = 120.0  # for a warden to import what it needs
-# What a trial sees of the worker's environment: never its token, or other secrets.
+LARGEST_DATA = 20 * 2**30  # maximum size of the data cache, in bytes
+PATIENCE_SECONDS = 10.0  # timeout for a warden to end a trial
+WAKE_SECONDS = 120.0  # timeout for a warden to import what it needs
+# Environment variables of the worker that trials inherit: never its token or other secrets.
 PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH",
           "CUDA_VISIBLE_DEVICES")  # fmt: skip
-# One thread each: a device is one core, and a process without threads can be forked.
+# One thread per trial: a device is one core, and a single-threaded process is safe to fork.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
      "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "ARROW_IO_THREADS",
      "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"), "1"
 ) | {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others take address space in advance
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others reserve address space in advance
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function, as "package.module:name", to be called with a job and `report`.
+    """A function, given as "package.module:name", that is called with a job and `report`.
 
-    The job is plain JSON. `report(share, scores)` may be called on the way. What it returns has a
-    `score`, `metrics` by name and `scores`.
+    The job is plain JSON. The function may call `report(share, scores)` to report progress. Its
+    result has the attributes `score`, `metrics` (by name) and `scores`.
     """
 
     function: str
@@ -57,23 +57,23 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program and its arguments; it prints its score as `training.reports` tells."""
+    """A program and its arguments; it prints its score as described in `training.reports`."""
 
     arguments: tuple[str, ...]
 
 
-# What to run for a lease whose data will be at a path.
+# Maps a lease, and the path where its data will be, to what to run.
 Plan: TypeAlias = Callable[[Lease, str], Call | Command | Declined | Broken]
 Fetch: TypeAlias = Callable[[Lease], Iterable[bytes]]
 
 
 class ProcessExecutor:
-    """Trials in processes of their own, as many at a time as are started.
+    """Runs trials in their own processes, any number at a time.
 
-    `fetch` gets the data of a lease from the server; it is called in threads. `environment` is for
-    trials, besides a few harmless names of this process's own. `preload` names modules that every
-    warden imports before it forks. `warn` is told in full what keeps this machine from running
-    trials; those are given back.
+    `fetch` fetches the data of a lease from the server; it is called in threads. `environment` is
+    the environment of trials, in addition to a few harmless variables of this process. `preload`
+    names modules that every warden imports before it forks. `warn` is called with the full details
+    when this machine cannot run a trial; the trial is then released.
     """
 
     def __init__(
@@ -106,9 +106,10 @@ class ProcessExecutor:
         self._running: list[ProcessTrial] = []
 
     def prepare(self, count: int) -> None:
-        """Start so many wardens, and wait until they have imported what trials need.
+        """Start `count` wardens, and wait until they have imported what trials need.
 
-        Else the first trials would seem to take seconds longer than they do, and costs are learned.
+        Otherwise the imports would add seconds to the measured costs of the first trials, from
+        which costs are learned.
         """
         with self._lock:
             fresh = [self._another(ahead=True) for _ in range(count - len(self._clients))]
@@ -118,7 +119,7 @@ class ProcessExecutor:
             client.ready.wait(max(0.0, until - time.monotonic()))
 
     def start(self, lease: Lease) -> "ProcessTrial":
-        """Begin a trial: under an idle warden, or one more."""
+        """Start a trial under an idle warden, or under a new one."""
         with self._lock:
             self._running = [trial for trial in self._running if trial.poll() is None]
             client = self._idle.pop() if self._idle else self._another()
@@ -128,10 +129,10 @@ class ProcessExecutor:
         return trial
 
     def slots(self) -> None:
-        """As many as the worker has devices."""
+        """Return None: there are as many slots as the worker has devices."""
 
     def close(self) -> None:
-        """End all that runs, and the wardens."""
+        """End all running trials, and the wardens."""
         with self._lock:
             clients, self._clients, self._idle = self._clients, [], []
         for trial in self._running:
@@ -155,13 +156,13 @@ class ProcessExecutor:
 
 
 class ProcessTrial:
-    """A trial of the process executor; its warden client's thread tells it what happens."""
+    """A trial of the process executor, updated by the thread of its warden client."""
 
     def __init__(self, executor: ProcessExecutor, lease: Lease, plan: Plan, client: WardenClient):
         self._executor, self._lease, self._plan, self._client = executor, lease, plan, client
         self._lock = threading.Lock()
         self._outcome: Outcome | None = None
-        self._ended: Outcome | None = None  # known, but not all is cleared away yet
+        self._ended: Outcome | None = None  # the outcome until cleanup is done
         self._progress = Progress()
         self._log: Path | None = None
         self._work: Path | None = None
@@ -171,29 +172,29 @@ class ProcessTrial:
     # -- for the worker -------------------------------------------------------------------------
 
     def poll(self) -> Outcome | None:
-        """What came of it, once nothing of it is left."""
+        """Return the outcome once cleanup is done; None until then."""
         return self._outcome
 
     def kill(self) -> None:
-        """End it now, with all that it started."""
-        with self._lock:  # so that this cannot hit the next trial of the warden
+        """Kill the trial and everything it started."""
+        with self._lock:  # so that this cannot kill the warden's next trial
             if self._outcome is None and not self.unwanted:
                 self.unwanted = True
                 self.deadline = time.monotonic() + PATIENCE_SECONDS
                 self._client.kill_trial()
 
     def progress(self) -> Progress:
-        """As it reported last."""
+        """Return the progress that it reported last."""
         return self._progress
 
     def log(self) -> bytes:
-        """Beginning and end of what it printed."""
+        """Return the beginning and end of what it printed."""
         return b"" if self._log is None else shortened(self._log, LARGEST_LOG)
 
     # -- for the warden client, in its thread ---------------------------------------------------
 
     def prepare(self) -> Order | None:
-        """Find what to run, a folder to run it in, and its data."""
+        """Determine what to run, create its folder and fetch its data."""
         executor, lease = self._executor, self._lease
         self._work = executor.folders.work()
         data = self._work / f"data.{lease.training.format if lease.training else 'csv'}"
@@ -207,9 +208,9 @@ class ProcessTrial:
                     lease.training, lambda: executor.fetch(lease), data, lambda: self.unwanted
                 )
             except Exception as error:
-                executor.warn(f"the data of {lease.trial} could not be had: {error}")
+                executor.warn(f"the data of {lease.trial} could not be fetched: {error}")
                 told = str(error) if isinstance(error, BenthamError) else cause(error)
-                self._ended = Declined(readable(f"its data could not be had: {told}"))
+                self._ended = Declined(readable(f"its data could not be fetched: {told}"))
                 return None
         with self._lock:
             if self.unwanted:
@@ -231,7 +232,7 @@ class ProcessTrial:
         return order
 
     def heard(self, said: dict[str, Any]) -> None:
-        """Progress, or the end."""
+        """Handle a message from the warden: progress, or the outcome."""
         if "ended" in said:
             self._ended = outcome_of(said["ended"])
         elif "progress" in said:
@@ -241,7 +242,7 @@ class ProcessTrial:
             self._progress = Progress(share if good else None, scores)
 
     def failed(self, error: Exception) -> None:
-        """This kept it from being run. What a machine lacks is no fault of the model's."""
+        """Record why it could not be run; if the machine is at fault, the trial is declined."""
         self._executor.warn(
             f"{self._lease.trial} could not be run: {type(error).__name__}: {error}"
         )
@@ -250,7 +251,7 @@ class ProcessTrial:
         self._ended = self._ended or (Declined(reason) if machine else Broken(reason))
 
     def finish(self, reason: str) -> None:
-        """Clear away what is left, and let the end be known."""
+        """Clean up, then make the outcome available."""
         if self._work is not None:
             shutil.rmtree(self._work, ignore_errors=True)
         with self._lock:

@@ -1,8 +1,8 @@
-"""What the processes of a trial use, as /proc tells it.
+"""Resource usage of a trial's processes, read from /proc.
 
-A warden runs one trial at a time and adopts orphans, so the processes of the trial are just the
-warden's descendants. Numbers of processes are those of the /proc that is mounted here, which are
-not those of a PID namespace within.
+A warden runs one trial at a time and adopts orphans, so the trial's processes are exactly the
+warden's descendants. PIDs are those of the /proc mounted here, which differ from those inside a
+nested PID namespace.
 """
 
 import os
@@ -15,14 +15,14 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """All processes of a trial together: memory in bytes, CPU time in seconds."""
+    """The usage of all processes of a trial together: memory in bytes, CPU time in seconds."""
 
     memory: int
     cpu_seconds: float
 
 
 def descendants() -> list[int]:
-    """This process's children, their children and so on; those that it waits for not left out."""
+    """Return the PIDs of all descendants of this process, including those not yet reaped."""
     found: list[int] = []
     try:
         waiting = [int(os.readlink("/proc/self"))]
@@ -36,16 +36,17 @@ def descendants() -> list[int]:
 
 
 def usage(pids: list[int], memory_limit: int) -> Usage:
-    """What they use. Memory that several share counts once, but is worked out only near the limit.
+    """Return the usage of the processes; shared memory counts once if the limit seems exceeded.
 
-    Resident memory, which is cheap to know, counts shared pages for each process that has them.
+    Resident memory is cheap to read, but counts shared pages once per process. So the exact
+    memory is read only if the sum of resident memory exceeds the limit.
     """
     memory, ticks = 0, 0
     for pid in pids:
         fields = _stat(pid)
         if fields is None:
             continue
-        ticks += sum(int(each) for each in fields[11:15])  # its own, and that of ended children
+        ticks += sum(int(each) for each in fields[11:15])  # its own and its ended children's
         memory += int(fields[21]) * _PAGE
     if memory > memory_limit:
         memory = sum(_proportional(pid) for pid in pids)
@@ -53,7 +54,7 @@ def usage(pids: list[int], memory_limit: int) -> Usage:
 
 
 def own_size() -> int:
-    """The address space of this process, in bytes; 0 where that cannot be told."""
+    """Return the size of this process's address space in bytes; 0 if it is unknown."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[0]) * _PAGE
@@ -62,7 +63,7 @@ def own_size() -> int:
 
 
 def _children(pid: int) -> list[int]:
-    """The children of all threads of a process that may have ended meanwhile."""
+    """Return the children of all threads of a process, which may have ended."""
     found: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -73,7 +74,7 @@ def _children(pid: int) -> list[int]:
             with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
                 found += map(int, file.read().split())
         except FileNotFoundError:
-            if os.path.exists(f"/proc/{pid}/task/{thread}"):  # a kernel without such files
+            if os.path.exists(f"/proc/{pid}/task/{thread}"):  # a kernel without these files
                 return [child for child, parent in _parents() if parent == pid]
         except OSError:
             continue
@@ -88,7 +89,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def _stat(pid: int) -> list[bytes] | None:
-    """The fields after a process's name, which may hold anything: state, parent and so on."""
+    """Return the fields after the process name, which may hold anything: state, parent, ..."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()
@@ -97,12 +98,12 @@ def _stat(pid: int) -> list[bytes] | None:
 
 
 def _proportional(pid: int) -> int:
-    """A process's memory, with its part of what it shares."""
+    """Return a process's memory in bytes, with its proportional part of shared pages."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             for line in file:
                 if line.startswith(b"Pss:"):
                     return int(line.split()[1]) * 1024
-    except OSError:  # gone, or not ours to look at
+    except OSError:  # it has ended, or access is denied
         pass
     return 0

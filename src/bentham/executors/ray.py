@@ -1,13 +1,13 @@
 """Runs trials on a Ray cluster: each free CPU of its nodes is a device.
 
-A slot is held by a small actor, which Ray starts on its node once a CPU is free there; it runs
-trials under the same warden as the process executor. Nodes may join and die at any time. Nothing
-is retried by Ray: the server's leases are the truth.
+A slot is held by a small actor, which Ray starts on its node once a CPU is free there. The actor
+runs trials under the same warden as the process executor. Nodes may join and die at any time. Ray
+retries nothing: only the server's leases decide what runs.
 
-Every node needs the same versions of Python, Ray and Bentham, the same packages with algorithms,
-and the programs of commands by the same path; data and the file of commands are sent to it. When
-the head is away for a minute Ray ends this process and all that runs: then leases run out, and the
-server has the trials run elsewhere, or here when the worker is started again.
+Every node needs the same versions of Python, Ray and Bentham, the same algorithm packages, and the
+programs of commands at the same paths. Data and the file of commands are sent to the nodes. If the
+head is unreachable for a minute, Ray ends this process and everything it runs. The leases then
+expire, and the server assigns the trials to other workers, or to this one once it is restarted.
 """
 
 import os
@@ -27,18 +27,18 @@ from bentham.executors.ray_host import Setup, SlotHost
 from bentham.executors.ray_slot import RayTrial, Slot
 from bentham.wire import Lease
 
-FOLLOW_SECONDS = 1.0  # between looks at which nodes there are
-LONGEST_PAUSE = 60.0  # before a slot that could not be made ready is tried again
+FOLLOW_SECONDS = 1.0  # between updates of the list of nodes
+LONGEST_PAUSE = 60.0  # before a slot that failed to start is tried again
 LONGEST_PENDING = 320.0
 MOST_SLOTS = 1000
-MOST_TOLD = 1000  # different warnings, after which they are told again
-PENDING_SECONDS = 20.0  # for a slot to be made ready at first, when others could be tried instead
+MOST_TOLD = 1000  # distinct warnings that are remembered; beyond that they may be repeated
+PENDING_SECONDS = 20.0  # first timeout for a slot to start, if others could be tried instead
 KNOCK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that lives, and how many trials it could run."""
+    """A live node, and the number of trials it can run."""
 
     id: str
     address: str
@@ -46,10 +46,10 @@ class Node:
 
 
 class RayExecutor:
-    """The slots of a Ray cluster, named PREFIX-NODE-0, PREFIX-NODE-1, ...; at most so many.
+    """The slots of a Ray cluster, named PREFIX-NODE-0, PREFIX-NODE-1, ...; at most `most`.
 
-    `address` is that of a cluster ("auto": the one that this machine is part of; "local": start
-    one here). `warn` is told what keeps a node from being used.
+    `address` is the address of a cluster ("auto": the one that this machine is part of; "local":
+    start one here). `warn` is called with the reason when a node cannot be used.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class RayExecutor:
         self._actor = self._ray.remote(SlotHost)
         self._lock = threading.Lock()
         self._slots: dict[str, Slot] = {}
-        self._ending: list[Slot] = []  # no devices any more, but their threads may still use Ray
+        self._ending: list[Slot] = []  # no longer devices, but their threads may still use Ray
         self._told: set[str] = set()
-        self._tries: dict[str, tuple[int, float]] = {}  # how often in vain, and when again
+        self._tries: dict[str, tuple[int, float]] = {}  # failed attempts, and the time of the next
         self._closing = threading.Event()
         self._follower = threading.Thread(target=self._follow, daemon=True, name="nodes of Ray")
         self._follower.start()
 
     def start(self, lease: Lease) -> RayTrial:
-        """Begin a trial on the slot that is the lease's device."""
+        """Start a trial on the slot that is the lease's device."""
         trial = RayTrial(lease)
         with self._lock:
             slot = self._slots.get(lease.device)
@@ -92,12 +92,12 @@ class RayExecutor:
         return trial
 
     def slots(self) -> Sequence[str]:
-        """Those that are held, and whose nodes live."""
+        """Return the names of the slots that are ready."""
         with self._lock:
             return [name for name, slot in self._slots.items() if slot.ready]
 
     def close(self) -> None:
-        """End all that runs, and free what is held of the cluster."""
+        """End all running trials, and release the CPUs of the cluster."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -113,7 +113,7 @@ class RayExecutor:
             self._ray.shutdown()
 
     def _follow(self) -> None:
-        """Hold the slots of nodes that live, and let go those of nodes that died."""
+        """Hold the slots of live nodes, and release those of nodes that died."""
         while not self._closing.wait(FOLLOW_SECONDS if self._slots else 0.1):
             try:
                 nodes = living(self._ray.nodes())
@@ -126,7 +126,7 @@ class RayExecutor:
     def _follow_once(self, nodes: Sequence[Node]) -> None:
         found = {
             f"{self._prefix}-{node.id[:8]}-{place}": node
-            # One slot of each node first, so that few slots are spread over the nodes.
+            # The first slot of every node comes first, which spreads few slots over the nodes.
             for place in range(max((node.slots for node in nodes), default=0))
             for node in nodes
             if place < node.slots
@@ -135,7 +135,7 @@ class RayExecutor:
             if name not in found and not slot.over:
                 slot.lose(f"the {slot.node} died")
             for problem in slot.problems:
-                self._tell(f"on the {slot.node} algorithms are left out: {problem}")
+                self._tell(f"on the {slot.node}, algorithms are left out: {problem}")
             if slot.over:
                 self._let_go(name, slot)
         self._tries = {name: tried for name, tried in self._tries.items() if name in found}
@@ -155,9 +155,9 @@ class RayExecutor:
                     self._slots[name] = slot
 
     def _make_room(self, now: float) -> None:
-        """Where others might be free, a slot that nobody frees does not keep them out.
+        """Give up slots that have waited too long for a CPU, since others may have a free one.
 
-        Each time it gets longer, since a busy machine may only be slow to start it.
+        The timeout doubles with each attempt, because a busy machine may only be slow to start.
         """
         for name, slot in self._slots.items():
             tries = self._tries.get(name, (0, 0.0))[0]
@@ -175,7 +175,7 @@ class RayExecutor:
         self._tries[name] = (times, time.monotonic() + doubled(1.0, times, LONGEST_PAUSE))
 
     def _tell(self, text: str) -> None:
-        """Warn, once for all slots of a node."""
+        """Emit a warning only once, not for every slot of a node."""
         if text not in self._told:
             if len(self._told) >= MOST_TOLD:
                 self._told.clear()
@@ -183,26 +183,26 @@ class RayExecutor:
             self._warn(text)
 
     def _placed(self, node: Node) -> Callable[[], Any]:
-        """What makes the actor that holds a slot of a node."""
+        """Return a function that creates the actor for a slot of a node."""
         strategy = self._strategy.NodeAffinitySchedulingStrategy(node.id, soft=False)
         options = {
             "num_cpus": 1,
             "max_restarts": 0,
             "max_task_retries": 0,
-            "max_concurrency": 4,  # to kill must not wait for a look
+            "max_concurrency": 4,  # a call of `end` must not wait for a call of `look`
             "scheduling_strategy": strategy,
         }
         return lambda: self._actor.options(**options).remote(self._setup)
 
 
 def doubled(first: float, times: int, most: float) -> float:
-    """A time that doubles so often, up to a most; however often that is, in months of trying."""
+    """Return `first` doubled `times` times, at most `most`; does not overflow for many times."""
     return min(most, first * 2.0 ** min(times, 30))
 
 
 def load_ray() -> Any:
-    """Ray, which is an extra."""
-    # Else any late call would connect to a cluster again, if need be one of its own making.
+    """Import Ray, an optional dependency."""
+    # Otherwise a late call would connect to a cluster again, or even start one.
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
     try:
         return import_module("ray")
@@ -213,9 +213,9 @@ def load_ray() -> Any:
 
 
 def connect(ray: Any, address: str) -> None:
-    """Become part of a cluster, or start one for as long as this process lives."""
+    """Connect to a cluster, or start one that lives as long as this process."""
     if address == "local":
-        # What Ray counts of its use is nobody's business unless the operator says so.
+        # Ray's usage statistics are off unless the operator enables them.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     own = {"include_dashboard": False} if address == "local" else {}
     try:
@@ -229,14 +229,14 @@ def connect(ray: Any, address: str) -> None:
 
 
 def _knock(address: str) -> None:
-    """Raise at once where nobody listens: Ray itself would wait for minutes."""
+    """Raise at once if nothing listens at the address: Ray itself would wait for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
 
 
 def living(nodes: Sequence[dict[str, Any]]) -> list[Node]:
-    """The nodes that live, of those that Ray lists, in an order that does not change."""
+    """Return the live nodes among those that Ray lists, in a stable order."""
     found = [
         Node(
             str(node["NodeID"]),

@@ -1,4 +1,4 @@
-"""The data of trials in Ray's object store: fetched once for all nodes and slots."""
+"""Training data in Ray's object store: fetched once for all nodes and slots."""
 
 import hashlib
 import threading
@@ -12,14 +12,14 @@ from bentham.executors.data import Locks
 from bentham.executors.process import Fetch
 from bentham.wire import Lease, Training
 
-LARGEST_KEPT = 2**30  # of data that no trial needs just now, in bytes
+LARGEST_KEPT = 2**30  # maximum size of the cached data, in bytes
 
 
 class ObjectStore:
-    """References to data by its sha256; the least lately used give way.
+    """References to data by its SHA-256; the least recently used are dropped.
 
-    Nodes keep files of their own, so what gave way is seldom needed again. What a trial still
-    needs stays with Ray until that has it.
+    Nodes have their own caches of files, so dropped data is rarely needed again. Ray keeps data
+    that a trial still needs until the trial has it.
     """
 
     def __init__(self, fetch: Fetch, largest: int = LARGEST_KEPT):
@@ -30,7 +30,7 @@ class ObjectStore:
         self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
 
     def put(self, lease: Lease, given_up: Callable[[], bool]) -> Any:
-        """A reference to the data of a lease, None if it needs none; raises when it is wrong."""
+        """Return a reference to a lease's data, None if it needs none; raises if it is wrong."""
         training = lease.training
         if training is None:
             return None
@@ -49,17 +49,17 @@ class ObjectStore:
             return reference
 
     def _whole(self, lease: Lease, training: Training, given_up: Callable[[], bool]) -> bytes:
-        """The content, checked here so that no node gets what is wrong."""
+        """Fetch the content, and verify it here so that no node gets wrong data."""
         content = bytearray()
         for piece in self._fetch(lease):
             if given_up():
-                raise InvalidInput("the data is not wanted any more")
+                raise InvalidInput("the data is no longer needed")
             content += piece
             if len(content) > training.bytes:
                 break
         if hashlib.sha256(content).hexdigest() != training.hash:
             raise InvalidInput(
-                f"the data of {training.name!r} is not what was promised: {training.bytes:,} bytes "
-                f"with the sha256 {training.hash[:12]}..., but {len(content):,} or more others came"
+                f"the data of {training.name!r} is wrong: expected {training.bytes:,} bytes with "
+                f"SHA-256 {training.hash[:12]}..., received {len(content):,} or more with another"
             )
         return bytes(content)

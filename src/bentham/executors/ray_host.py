@@ -1,7 +1,7 @@
 """The node's side of a slot of a Ray cluster: an actor that runs one trial at a time.
 
 It drives the process executor, so a trial on Ray has the same warden and the same limits, and ends
-the same way. Nothing of Ray is imported here before an actor asks for its data.
+the same way. Ray is imported here only when an actor fetches its data.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ GLANCE_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every node is told: the limits of a trial, and what it finds there.
+    """The configuration of every node: its folder, and the limits and environment of trials.
 
-    `algorithms` is the text of the operator's file of commands. The programs that it names stand
-    in the folder `beside` it, on every node.
+    `algorithms` is the text of the operator's file of commands. The programs that it names are in
+    the folder `beside`, on every node.
     """
 
     folder: str
@@ -43,7 +43,7 @@ class Setup:
 def make_setup(
     folder: Path, limits: TrialLimits, environment: Mapping[str, str], algorithms: Path | None
 ) -> Setup:
-    """What nodes are told, from what is here; a file of commands that is wrong is refused."""
+    """Return the setup for the nodes; raises if the file of commands is invalid."""
     if algorithms is None:
         return Setup(str(folder.absolute()), limits, environment)
     CatalogPlan(algorithms)
@@ -54,7 +54,7 @@ def make_setup(
 
 @dataclass(frozen=True, slots=True)
 class TrialStatus:
-    """How a trial stands; its log comes with its end."""
+    """The status of a trial; includes the log once it has ended."""
 
     outcome: Outcome | None
     progress: Progress
@@ -62,10 +62,10 @@ class TrialStatus:
 
 
 class SlotHost:
-    """Made by Ray on the slot's node, which calls it from several threads.
+    """The actor of a slot: Ray creates it on the slot's node and calls it from several threads.
 
-    So to kill a trial need not wait for a look at it; but calls may overtake each other, and a
-    trial has a number, by which it is ended even before it has begun.
+    So `end` need not wait for `look`. But calls may overtake each other; so each trial has a
+    number, by which it can be ended even before it has started.
     """
 
     def __init__(self, setup: Setup):
@@ -77,7 +77,7 @@ class SlotHost:
         self._content: Any = None  # a reference to the data in Ray's object store
 
     def ready(self) -> tuple[str, ...]:
-        """Make ready; the answer is which algorithms are left out. Raises what the node lacks."""
+        """Prepare to run trials; return problems of algorithms left out. Raises if it cannot."""
         setup, folder = self._setup, Path(self._setup.folder)
         plan = CatalogPlan(
             None if setup.algorithms is None else _written(folder, setup.algorithms),
@@ -95,7 +95,7 @@ class SlotHost:
         return plan.problems
 
     def begin(self, number: int, lease: str, content: list[Any]) -> TrialStatus:
-        """Start a trial. The reference to its data comes in a list, so that Ray leaves it one."""
+        """Start a trial. Its data reference is in a list so that Ray does not resolve it."""
         assert self._executor is not None
         with self._lock:
             self._content, self._number = content[0], number
@@ -105,7 +105,7 @@ class SlotHost:
         return self.look(0.0)
 
     def look(self, seconds: float) -> TrialStatus:
-        """How the trial stands, after so long; earlier when it ends."""
+        """Return the trial's status after this many seconds, or earlier if it ends."""
         trial = self._trial
         assert trial is not None
         until = time.monotonic() + seconds
@@ -117,14 +117,14 @@ class SlotHost:
         return TrialStatus(outcome, trial.progress(), trial.log())
 
     def end(self, number: int) -> None:
-        """Kill a trial, if it is not over."""
+        """Kill a trial, unless it has ended."""
         with self._lock:
             self._ended = number
             if self._trial is not None and self._number == number:
                 self._trial.kill()
 
     def close(self) -> None:
-        """Kill what runs, and leave nothing behind."""
+        """Kill the running trial, and clean up."""
         if self._executor is not None:
             self._executor.close()
 
@@ -133,7 +133,7 @@ class SlotHost:
 
 
 def _written(folder: Path, text: str) -> Path:
-    """A file of that text; the slots of a node share it."""
+    """Write the text to a file that all slots of a node share, and return its path."""
     content = text.encode()
     path = folder / f"algorithms-{hashlib.sha256(content).hexdigest()[:16]}.toml"
     part = path.with_suffix(f".{uuid4().hex}.part")

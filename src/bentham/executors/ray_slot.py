@@ -1,7 +1,7 @@
 """The worker's side of a slot of a Ray cluster: a thread that holds the slot and runs its trials.
 
-All calls to Ray are made in such threads, since any of them may wait: for a free CPU, for a node
-that does not answer, for a cluster whose head is away.
+All calls to Ray are made in such threads, because any of them may block: waiting for a free CPU,
+for a node that does not answer, or for a cluster whose head is unreachable.
 """
 
 import threading
@@ -21,12 +21,12 @@ from bentham.executors.ray_data import ObjectStore
 from bentham.executors.ray_host import TrialStatus
 from bentham.wire import Lease
 
-WAIT_SECONDS = 0.2  # so long does a thread wait for Ray before it looks whether it is to stop
-LOOK_SECONDS = 2.0  # so long does a node wait for news of a trial before it answers
+WAIT_SECONDS = 0.2  # how long a thread waits for Ray before it checks whether to stop
+LOOK_SECONDS = 2.0  # how long a node waits for the end of a trial before it answers
 
 
 class RayTrial:
-    """A trial of the Ray executor; its slot's thread runs it and tells it what happens."""
+    """A trial of the Ray executor, run and updated by its slot's thread."""
 
     def __init__(self, lease: Lease):
         self.lease = lease
@@ -38,30 +38,30 @@ class RayTrial:
         self._log = b""
 
     def poll(self) -> Outcome | None:
-        """What came of it, once nothing of it is left on a node that lives."""
+        """Return the outcome once nothing of the trial is left on a live node; else None."""
         return self._outcome
 
     def kill(self) -> None:
-        """End it now; the slot's thread sees to it."""
+        """Request that the slot's thread kill the trial."""
         self.unwanted = True
 
     def progress(self) -> Progress:
-        """As the node told last."""
+        """Return the progress that the node reported last."""
         return self._progress
 
     def log(self) -> bytes:
-        """What it printed; known when it has ended."""
+        """Return what it printed; empty until it has ended."""
         return self._log
 
     def heard(self, look: TrialStatus) -> None:
-        """Take what the node tells."""
+        """Handle a status from the node."""
         self.begun = True
         self._progress, self._log = look.progress, look.log
         if look.outcome is not None:
             self.finish(look.outcome)
 
     def finish(self, outcome: Outcome) -> None:
-        """This came of it, unless it is known already."""
+        """Set the outcome, unless it is already set."""
         with self._lock:
             if self._outcome is None:
                 killed = self.unwanted and not isinstance(outcome, Scored)
@@ -69,10 +69,10 @@ class RayTrial:
 
 
 class Slot:
-    """One CPU of a node, held as long as this lives: a device while it is `ready`.
+    """One CPU of a node, held as long as this object lives; a device while it is `ready`.
 
-    `place` makes the actor that holds it, which starts when the CPU is free. `over` tells that the
-    slot is gone, and `failure` why it never was ready.
+    `place` creates the actor that holds it; the actor starts once a CPU is free. `over` means that
+    the slot is gone, and `failure` is the reason if it never was ready.
     """
 
     def __init__(self, name: str, node: str, place: Callable[[], Any], store: ObjectStore):
@@ -93,7 +93,7 @@ class Slot:
         self._thread.start()
 
     def take(self, trial: RayTrial) -> None:
-        """Run a trial, after those given before; declined when the slot is gone."""
+        """Queue a trial; it is declined if the slot is gone."""
         with self._lock:
             if not self.over:
                 self._trials.put(trial)
@@ -101,21 +101,21 @@ class Slot:
         trial.finish(Declined(f"the slot {self.name} is gone"))
 
     def lose(self, why: str) -> None:
-        """The node is gone: end without a word to it."""
+        """End without contacting the node, because it is gone."""
         self._lost = self._lost or why
         self._trials.put(None)
 
     def close(self) -> None:
-        """Free the CPU, once what runs there is killed."""
+        """Kill the running trial, then release the CPU."""
         self._closing = True
         self._trials.put(None)
 
     def alive(self) -> bool:
-        """Whether its thread still runs."""
+        """Whether its thread is still running."""
         return self._thread.is_alive()
 
     def wait(self, seconds: float) -> None:
-        """Give it time to end."""
+        """Wait up to this many seconds for its thread to end."""
         self._thread.join(seconds)
 
     def _live(self) -> None:
@@ -133,7 +133,7 @@ class Slot:
             why, broken = self._lost or self._said(error), True
         if not self.ready:
             self.failure = why
-        # First the outcome: who sees that the slot is gone is to know what became of its trial.
+        # Set the outcome first: code that sees that the slot is gone must find the outcome.
         if trial is not None:
             reason = readable(why or "the worker ended")
             trial.finish(Broken(reason) if trial.begun else Declined(reason))
@@ -147,13 +147,13 @@ class Slot:
             self._free(self.actor, broken or bool(self._lost))
 
     def _run(self, actor: Any, trial: RayTrial) -> None:
-        """Have the node run a trial to its end. Raises when the slot can run no more."""
+        """Have the node run a trial to its end. Raises if the slot cannot run any more trials."""
         lease = trial.lease
         try:
             content = self._store.put(lease, lambda: trial.unwanted or self._stopped())
-        except Exception as error:  # the server's, the disk's, or that Ray's store is full
+        except Exception as error:  # from the server or the disk, or Ray's store is full
             told = str(error) if isinstance(error, BenthamError) else cause(error)
-            trial.finish(Declined(readable(f"its data could not be had: {told}")))
+            trial.finish(Declined(readable(f"its data could not be fetched: {told}")))
             return
         number = next(self._numbers)
         answer = actor.begin.remote(number, lease.model_dump_json(), [content])
@@ -171,7 +171,7 @@ class Slot:
                 answer = actor.look.remote(LOOK_SECONDS) if trial.poll() is None else None
 
     def _answer(self, reference: Any) -> Any:
-        """Wait for an answer, unless the slot is to end."""
+        """Wait for an answer; raises if the slot has to stop first."""
         while not self._ray.wait([reference], timeout=WAIT_SECONDS)[0]:
             if self._stopped():
                 raise _Stopped
@@ -181,7 +181,7 @@ class Slot:
         return self._closing or bool(self._lost)
 
     def _free(self, actor: Any, broken: bool) -> None:
-        """Have the actor clear away, unless nothing is to be expected of it, and end it."""
+        """Have the actor clean up, unless it is broken, and kill it."""
         with suppress(Exception):
             if not broken:
                 self._ray.wait([actor.close.remote()], timeout=PATIENCE_SECONDS)
@@ -189,9 +189,9 @@ class Slot:
             self._ray.kill(actor)
 
     def _said(self, error: Exception) -> str:
-        """What went wrong, without the traces that Ray adds to it."""
+        """Describe an error without the stack traces that Ray adds to it."""
         if isinstance(error, self._ray.exceptions.RayActorError) and self.ready:
-            # Which of the two is often not known for some seconds more.
+            # It often takes several more seconds until it is known which of the two died.
             return f"the {self.node} died, or the process that held the slot there"
         cause = getattr(error, "cause", None) or error
         text = " ".join(str(cause).split())
@@ -199,4 +199,4 @@ class Slot:
 
 
 class _Stopped(Exception):
-    """The slot is to end."""
+    """The slot has to stop."""

@@ -1,4 +1,4 @@
-"""Replays a table: trials take the time and yield the scores that it records. For trying out."""
+"""Replays a table: trials take the recorded time and return the recorded score. For testing."""
 
 import time
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from bentham.wire import Lease
 
 
 class ReplayExecutor:
-    """Yields the table's score for a trial's dataset (or study, by name) and model.
+    """Returns the table's score for a trial's dataset (or study, by name) and model.
 
-    A trial takes the table's cost times `scale`, in seconds by the clock given.
+    A trial takes the table's cost times `scale`, in seconds of the given clock.
     """
 
     def __init__(
@@ -27,15 +27,15 @@ class ReplayExecutor:
         self._models = {name: place for place, name in enumerate(table.models)}
 
     def start(self, lease: Lease) -> "ReplayedTrial":
-        """Begin a trial; nothing is computed, only time passes."""
+        """Start a trial; nothing is computed, only time passes."""
         study = self._studies.get(lease.dataset, self._studies.get(lease.study_name))
         model = self._models.get(lease.model)
-        if study is None:  # the wrong table, perhaps: no reason to give up what others can run
+        if study is None:  # perhaps the wrong table; another worker may be able to run the trial
             what = f"the table {self._table.name} has no study {lease.dataset!r}"
             return ReplayedTrial(Declined(what, unable=True), self._clock(), self._clock)
         if model is None or not isfinite(self._table.scores[study, model]):
             where = lease.dataset or lease.study_name
-            reason = f"no score of {lease.model!r} on {where!r} in the table {self._table.name}"
+            reason = f"the table {self._table.name} has no score of {lease.model!r} on {where!r}"
             return ReplayedTrial(Broken(reason, final=True), self._clock(), self._clock)
         ends = self._clock() + self._scale * float(self._table.costs[study, model])
         outcome = Scored(float(self._table.scores[study, model]))
@@ -44,10 +44,10 @@ class ReplayExecutor:
         return trial
 
     def slots(self) -> None:
-        """As many as the worker has devices."""
+        """Return None: there are as many slots as the worker has devices."""
 
     def close(self) -> None:
-        """End all that runs."""
+        """End all running trials."""
         for trial in self._running:
             trial.kill()
 
@@ -60,20 +60,20 @@ class ReplayedTrial:
         self._started = clock()
 
     def poll(self) -> Outcome | None:
-        """The recorded outcome, once its time has come."""
+        """Return the recorded outcome once the recorded time has passed; None until then."""
         return self._outcome if self._clock() >= self._ends else None
 
     def kill(self) -> None:
-        """End it now, without a score, unless it has ended."""
+        """End the trial now without a score, unless it has ended."""
         if self.poll() is None:
             self._outcome, self._ends = Broken("killed"), self._clock()
 
     def progress(self) -> Progress:
-        """The share of its time that has passed."""
+        """Return the fraction of its time that has passed."""
         whole = self._ends - self._started
         share = (self._clock() - self._started) / whole if whole > 0.0 else 1.0
         return Progress(min(1.0, share))
 
     def log(self) -> bytes:
-        """Nothing ran, so nothing was printed."""
+        """Return an empty log: no process ran."""
         return b""

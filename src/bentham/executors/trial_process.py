@@ -1,8 +1,8 @@
 """The two processes that the warden forks for a trial: its keeper, and the trial itself.
 
-The keeper is the first process of the trial's PID namespace, where there is one. It reaps what
-comes to it and tells how the trial ended; it runs nothing else. The trial is its child, in a
-session of its own, with limits, a clean environment and no open files but its own.
+The keeper is the first process of the trial's PID namespace, where there is one. It reaps orphans
+and reports how the trial ended; it does nothing else. The trial is its child, in its own session,
+with limits, a clean environment and no open files but its own.
 """
 
 import errno
@@ -29,14 +29,14 @@ from bentham.executors.processes import own_size
 
 LONGEST_REASON = 1000
 MOST_OPEN_FILES = 1024
-# Left of the address space to tell that the rest is used up.
+# Address space reserved for reporting that the rest is used up.
 _LAST_WORDS = 64 * MIB
-# Why a program does not start that is not there, or that is not one.
+# Errors of starting a program that does not exist or is not executable.
 _NOT_INSTALLED = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC)
 
 
 class Pipes(NamedTuple):
-    """The ends to write to: how it ended, what it reports, and what it prints."""
+    """The write ends of the pipes: wait status, reports, standard output, standard error."""
 
     status: int
     reports: int
@@ -45,7 +45,7 @@ class Pipes(NamedTuple):
 
 
 def keep(order: Order, limits: TrialLimits, pipes: Pipes, hold: Hold) -> NoReturn:
-    """Be the keeper: start the trial, reap, and tell how it ended. For a child just forked."""
+    """Run the keeper in a new child: start the trial, reap orphans, report how it ended."""
     try:
         try:
             die_with_parent()
@@ -80,7 +80,7 @@ def _nobody_reads(pipe: int) -> bool:
 def _become(
     order: Order, limits: TrialLimits, pipes: Pipes, keeper: int, new_session: bool
 ) -> NoReturn:
-    """Become the trial."""
+    """Set up this process as the trial, and run it."""
     try:
         die_with_parent()
         if os.getppid() != keeper:
@@ -92,7 +92,7 @@ def _become(
         os.chdir(order["work"])
         os.environ.clear()
         os.environ.update(order["environment"])
-        tempfile.tempdir = None  # it may have been looked up before
+        tempfile.tempdir = None  # clear the value cached before the fork
         command = order.get("command")
         _limit(limits, address_space=0 if command else own_size() + limits.memory)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
@@ -115,16 +115,16 @@ def _take_pipes(pipes: Pipes) -> None:
 
 
 def _limit(limits: TrialLimits, address_space: int) -> None:
-    cpu = math.ceil(limits.cpu_seconds) + 1  # the warden is to notice first, and say so
+    cpu = math.ceil(limits.cpu_seconds) + 1  # the warden should notice first, with a reason
     wanted = {
         resource.RLIMIT_CORE: (0, 0),
         resource.RLIMIT_CPU: (cpu, cpu + 5),
         resource.RLIMIT_NOFILE: (MOST_OPEN_FILES, MOST_OPEN_FILES),
         resource.RLIMIT_FSIZE: (limits.file_bytes, limits.file_bytes),
     }
-    # A program of its own may map far more than it uses, as those for GPUs do: what it uses is
-    # watched. What was forked maps what it inherited and what it asks for.
-    if address_space and LINUX:  # elsewhere a process may map more than that before it begins
+    # A command may map far more memory than it uses, as GPU programs do, so the warden checks its
+    # usage instead. A forked function maps only what it inherited and what it allocates.
+    if address_space and LINUX:  # elsewhere a process may map more than that from the start
         wanted[resource.RLIMIT_AS] = (address_space, address_space + _LAST_WORDS)
     for kind, values in wanted.items():
         _, hard = resource.getrlimit(kind)
@@ -133,20 +133,20 @@ def _limit(limits: TrialLimits, address_space: int) -> None:
 
 
 def _execute(command: list[str], reports: int) -> NoReturn:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
         signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)
     except OSError as error:
         what = f"the command {Path(command[0]).name!r} could not be started: {cause(error)}"
         _decline(reports, what, unable=error.errno in _NOT_INSTALLED)
-    except BaseException as error:  # as an argument with a NUL in it
+    except BaseException as error:  # such as a NUL in an argument
         _say(reports, {"error": f"the command could not be started: {cause(error)}"})
     os._exit(1)
 
 
 def _call(function: str, job: object, reports: int) -> NoReturn:
-    """Call the function that trains; what it returns or raises is told, and that is the end."""
+    """Call the training function, report its result or error, and exit."""
 
     def report(share: float, scores: list[float]) -> None:
         _say(reports, {"progress": float(share), "scores": [float(each) for each in scores]})
@@ -164,7 +164,7 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
                 "scores": [float(each) for each in result.scores],
             }
         except (AttributeError, ValueError, TypeError) as error:
-            raise TypeError(f"what was returned is no result with a score: {error}") from None
+            raise TypeError(f"the returned value is not a result with a score: {error}") from None
     except BaseException as error:
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         if soft != hard and LINUX:
@@ -179,7 +179,7 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
 
 
 def _decline(pipe: int, reason: str, unable: bool = False) -> None:
-    """What this machine lacks is no fault of the model's."""
+    """Report that this machine cannot run the trial, which is not the model's fault."""
     _say(pipe, {"declined": reason, "unable": unable})
 
 
@@ -190,7 +190,7 @@ def _say(pipe: int, message: dict[str, Any]) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """What the last line of a traceback says, without the module that an error is of."""
+    """Return the last line of an error's traceback, without the module of the error's type."""
     try:
         text = str(error)
     except Exception:

@@ -1,15 +1,16 @@
-"""One helper process per device: forks a process per trial, watches it and ends it.
+"""The warden: a supervisor process per device that forks, monitors and ends a process per trial.
 
-`python -m bentham.executors.warden` is started by the executor and speaks with it in lines of
-JSON. It imports what trials need once, so that a trial does not pay for it, stays single-threaded,
-so that to fork is safe, and ends with all that it started when the executor's end of the pipe
-closes or the executor's process dies.
+The executor starts `python -m bentham.executors.warden` and exchanges lines of JSON with it. The
+warden imports what trials need only once, so that trials start fast. It stays single-threaded, so
+that forking is safe. When the executor's end of the pipe closes or the executor's process dies, it
+ends, with everything it started.
 
-An order is a trial to run (`channel.Order`), or {"kill": true}. Answers: {"ready": how trials are
-held}, then for each trial {"progress": share, "scores": [...]} as often as there is something new,
-and {"ended": {"score": ..., "metrics": ..., "scores": ...}}, {"ended": {"reason": ..., "final":
-...}} or, where this machine could not run it, {"ended": {"declined": ..., "unable": ...}} once
-nothing of it is left.
+An order is a trial to run (`channel.Order`), or {"kill": true}. The first answer is {"ready":
+HOLD}, with the kind of containment. During a trial, {"progress": share, "scores": [...]} is sent
+whenever it changes. Once nothing of the trial is left, the last answer is one of
+    {"ended": {"score": ..., "metrics": ..., "scores": ...}}
+    {"ended": {"reason": ..., "final": ...}}
+    {"ended": {"declined": ..., "unable": ...}} if this machine could not run it.
 """
 
 import argparse
@@ -28,55 +29,55 @@ from bentham.executors.outcomes import cause
 
 
 def main() -> None:
-    """Take orders until there are no more."""
+    """Carry out orders until the input ends."""
     parser = argparse.ArgumentParser(description="Runs trials for the process executor.")
     parser.add_argument("--hold", choices=get_args(Hold), default="namespace")
     parser.add_argument("--preload", action="append", default=[], metavar="MODULE")
     given = parser.parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM):  # these are for the worker, which tells us
+    for number in (signal.SIGINT, signal.SIGTERM):  # the worker handles them and closes the pipe
         signal.signal(number, signal.SIG_IGN)
     channel = _take_channel()
     containment = contained(given.hold)
     if containment.hold != given.hold:
-        print(f"trials are held by their {containment.hold}: see bentham.executors.containment",
+        print(f"trials are contained by {containment.hold}: see bentham.executors.containment",
               file=sys.stderr)  # fmt: skip
     for name in given.preload:
         _preload(name)
-    gc.freeze()  # so that children do not copy what they only read
-    with suppress(BrokenPipeError):  # then the executor is gone
+    gc.freeze()  # so that children do not copy memory that they only read
+    with suppress(BrokenPipeError):  # the executor has ended
         channel.send({"ready": containment.hold})
         while (order := channel.take()) is not None:
-            if "kill" not in order:  # that was for a trial that has ended
+            if "kill" not in order:  # it concerned a trial that has already ended
                 channel.send({"ended": _run(order, containment, channel)})
 
 
 def _run(order: Order, containment: Containment, channel: Channel) -> dict[str, Any]:
     try:
         monitor = Monitor(order, containment, channel)
-    except OSError as error:  # as a full disk, or no process to be had: no fault of the model's
+    except OSError as error:  # such as a full disk or no free process: not the model's fault
         print(f"a trial could not be started: {error}", file=sys.stderr)
         return {"declined": f"could not be started: {cause(error)}", "unable": False}
     try:
         return monitor.run()
     except OSError as error:
-        return {"reason": f"could not be watched: {cause(error)}", "final": False}
+        return {"reason": f"could not be monitored: {cause(error)}", "final": False}
 
 
 def _preload(name: str) -> None:
-    """Import a module, and call a function of it where one is named; what fails is left."""
+    """Import a module, and call one of its functions if one is named; failures are not fatal."""
     module, _, function = name.partition(":")
     try:
         loaded = import_module(module)
         if function:
             getattr(loaded, function)()
-    except ModuleNotFoundError:  # an extra that is not installed
+    except ModuleNotFoundError:  # an optional dependency that is not installed
         pass
-    except Exception as error:  # a trial that needs it will say so, too
+    except Exception as error:  # a trial that needs it will report the error, too
         print(f"{name} could not be loaded: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 def _take_channel() -> Channel:
-    """The pipes that are standard input and output, out of reach of whatever prints."""
+    """Move the pipes away from standard input and output, so that prints do not reach them."""
     orders, answers = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)

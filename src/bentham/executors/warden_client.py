@@ -1,4 +1,4 @@
-"""The executor's side of one warden: a thread that starts it, gives it trials and reads of them."""
+"""The executor's side of a warden: a thread that starts it, sends orders and reads answers."""
 
 import json
 import os
@@ -17,40 +17,40 @@ from bentham.errors import BenthamError
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 
-LOOK_SECONDS = 0.2  # between looks at whether a task is to end
+LOOK_SECONDS = 0.2  # between checks whether a task has to end
 CHUNK = 2**16
 
 
 class Task(Protocol):
-    """A trial to be run, as a warden client sees it."""
+    """A trial to run, as a warden client sees it."""
 
-    unwanted: bool  # whether it was killed, perhaps before it began
-    deadline: float | None  # for the warden to have ended it; then the warden hangs
+    unwanted: bool  # whether it was killed, perhaps before it started
+    deadline: float | None  # if it has not ended by then, the warden is hung
 
     def prepare(self) -> Order | None:
-        """Make ready, for as long as it takes; None when there is nothing to run after all."""
+        """Prepare and return the order; may take long. None if there is nothing to run."""
         ...
 
     def heard(self, said: dict[str, Any]) -> None:
-        """Take what the warden said: progress, or the end."""
+        """Handle a message from the warden: progress, or the outcome."""
         ...
 
     def failed(self, error: Exception) -> None:
-        """This kept it from being run."""
+        """Record the error that prevented it from running."""
         ...
 
     def finish(self, reason: str) -> None:
-        """All is over; where nothing was heard of an end, this was why."""
+        """End the task; `reason` applies if the warden reported no outcome."""
         ...
 
 
 class WardenClient:
-    """Runs one task at a time; `idle` is told when it could take another.
+    """Runs one task at a time; `idle` is called when it can take another.
 
     With `ahead` its warden is started at once, and `ready` is set when no task would wait for it.
 
-    The thread lives as long as its warden, which the kernel would otherwise kill: a process that
-    is to die with its parent dies with the thread that started it.
+    The thread must live as long as its warden: a process that is set to die with its parent is
+    killed when the thread that started it ends.
     """
 
     def __init__(
@@ -67,33 +67,33 @@ class WardenClient:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._warden: subprocess.Popen[bytes] | None = None
         self._ready, self._ahead = False, ahead
-        self._said = b""  # of the warden's answers, what has not been taken
+        self._said = b""  # answers of the warden that have not been handled yet
         self._closed = False
         self.ready = threading.Event()
-        self._sending = threading.Lock()  # held to write to the warden, start it or let it go
+        self._sending = threading.Lock()  # held to write to the warden, start it or close it
         self._thread = threading.Thread(target=self._live, daemon=True, name="warden-client")
         self._thread.start()
 
     def take(self, task: Task) -> None:
-        """Run a task, after those given before."""
+        """Queue a task."""
         self._tasks.put(task)
 
     def kill_trial(self) -> None:
-        """End the trial that runs; its task hears of the end."""
+        """Kill the running trial; its task is notified of the end."""
         self._send({"kill": True})
 
     def close(self) -> None:
-        """End the warden, with what it runs, and the thread."""
+        """End the warden, with its running trial, and the thread."""
         with self._sending:
             self._closed = True
             self._tasks.put(None)
             warden = self._warden
             if warden is not None and warden.stdin is not None:
-                with suppress(OSError):  # it is gone, and there was something left to tell it
-                    warden.stdin.close()  # it ends its trial first, and then itself
+                with suppress(OSError):  # it has ended, and unsent orders could not be flushed
+                    warden.stdin.close()  # the warden ends its trial, then itself
 
     def wait(self, seconds: float) -> None:
-        """Give a closed warden time to end; then kill it, and with it all that it runs."""
+        """Wait for a closed warden to end; after the timeout kill it with everything it runs."""
         self._thread.join(seconds)
         warden = self._warden
         if self._thread.is_alive() and warden is not None:
@@ -102,7 +102,7 @@ class WardenClient:
 
     def _live(self) -> None:
         if self._ahead:
-            with suppress(Exception):  # then it fails for the first task again, which says so
+            with suppress(Exception):  # the first task will fail the same way and report it
                 self._await_ready(self._woken())
             self.ready.set()
         while (task := self._tasks.get()) is not None:
@@ -114,64 +114,64 @@ class WardenClient:
                     reason = self._run(warden, task, order)
             except Exception as error:
                 task.failed(error)
-            self._idle(self)  # first: who sees the end may begin the next at once
+            self._idle(self)  # first: a caller that sees the end may start the next trial at once
             task.finish(reason)
         self._reap()
 
     def _woken(self) -> "subprocess.Popen[bytes]":
-        """A warden that lives; it imports what it needs while data is fetched."""
+        """Return a live warden, starting one if needed; it imports while data is fetched."""
         if self._warden is not None and self._warden.poll() is None:
             return self._warden
         self._reap()
         with self._sending:
             if self._closed:
-                raise BenthamError("the worker ends")
+                raise BenthamError("the worker is shutting down")
             self._ready, self._said = False, b""
             self._warden = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=self._environment,
-                start_new_session=True,  # a Ctrl-C at the terminal is for the worker
+                start_new_session=True,  # Ctrl-C in the terminal is meant for the worker only
             )
         return self._warden
 
     def _run(self, warden: "subprocess.Popen[bytes]", task: Task, order: Order) -> str:
-        """Have a trial run to its end; the answer is why there was none, if there was none.
+        """Have the warden run a trial to its end; return why there is no outcome, or "".
 
-        Raises where it was not begun: then the model is not to blame.
+        Raises if the trial was not started: then the model is not at fault.
         """
-        # Only now the order, which may be long: to kill a trial must never wait for imports.
+        # Send the order only now, since it may be long: a kill must never wait for imports.
         if not self._await_ready(warden, task):
             return "killed"
         if not self._send(order):
-            raise BenthamError(f"the process that watches trials {_how_ended(warden)}")
-        if task.unwanted:  # it may have been told before there was a trial to kill
+            raise BenthamError(f"the process that monitors trials {_how_ended(warden)}")
+        if task.unwanted:  # it may have been killed before the order was sent
             self.kill_trial()
         while (line := self._line(warden, task)) is not None:
             said = json.loads(line)
             task.heard(said)
             if "ended" in said:
                 return ""
-        return f"the process that watches trials {_how_ended(warden)}"
+        return f"the process that monitors trials {_how_ended(warden)}"
 
     def _await_ready(self, warden: "subprocess.Popen[bytes]", task: Task | None = None) -> bool:
-        """Wait until it has imported what trials need; False if the task is not wanted first."""
+        """Wait until it has imported what trials need; False if the task is killed first."""
         while not self._ready:
             line = self._line(warden, task, until_unwanted=True)
             if line is None and task is not None and task.unwanted:
                 return False
             if line is None:
-                raise BenthamError(f"the process that watches trials {_how_ended(warden)}")
+                raise BenthamError(f"the process that monitors trials {_how_ended(warden)}")
             self._ready = "ready" in json.loads(line)
         return True
 
     def _line(
         self, warden: "subprocess.Popen[bytes]", task: Task | None, until_unwanted: bool = False
     ) -> bytes | None:
-        """The next line of its answers, None at their end; a warden beyond the deadline is ended.
+        """Return the next line of its answers, None at their end; kill it after the deadline.
 
-        The deadline is watched here, so that it holds whether or not anybody asks for the trial.
+        The deadline is checked here, so that it holds even if the trial is never polled.
         """
         assert warden.stdout is not None
         pipe = warden.stdout.fileno()
@@ -182,7 +182,7 @@ class WardenClient:
                 return None
             deadline = None if task is None else task.deadline
             if deadline is not None and time.monotonic() > deadline:
-                warden.kill()  # and so all that it runs; the next trial has another
+                warden.kill()  # and everything it runs; the next trial gets a new warden
             if poller.poll(1e3 * LOOK_SECONDS):
                 piece = os.read(pipe, CHUNK)
                 if not piece:
@@ -192,7 +192,7 @@ class WardenClient:
         return line
 
     def _send(self, order: Order) -> bool:
-        """Tell the warden; False when it is gone."""
+        """Send an order to the warden; False if it has ended."""
         with self._sending:
             warden = self._warden
             if warden is None or warden.stdin is None or warden.stdin.closed:
@@ -209,7 +209,7 @@ class WardenClient:
             with self._sending:
                 for pipe in (self._warden.stdin, self._warden.stdout):
                     if pipe is not None:
-                        with suppress(OSError):  # there was something left to say
+                        with suppress(OSError):  # unsent orders could not be flushed
                             pipe.close()
             self._warden.wait()
 

@@ -1,4 +1,4 @@
-"""Where the live service keeps its log and its files: SQLite or PostgreSQL, behind protocols."""
+"""Storage for the log and the files of the live service: SQLite or PostgreSQL."""
 
 import logging
 from pathlib import Path
@@ -38,9 +38,10 @@ __all__ = [
 def open_log(
     url: str | None = None, folder: Path | None = None, *, must_exist: bool = False
 ) -> EventLog:
-    """Open the log of a PostgreSQL URL, or else of a folder; an empty database gets its tables.
+    """Open the log at a PostgreSQL URL, or else in a folder; creates tables if there are none.
 
-    With `must_exist` nothing is made. A database that does not fit raises SchemaMismatch.
+    With `must_exist` nothing is created. Raises SchemaMismatch if this version of Bentham cannot
+    use the database.
     """
     place = place_of(url, folder)
     if not must_exist:
@@ -54,7 +55,7 @@ def open_log(
 
 
 def open_files(url: str | None = None, folder: Path | None = None) -> Files:
-    """Open the files beside the log that `open_log` opens; an empty database gets its tables."""
+    """Open the files in the same database as the log; creates tables if there are none."""
     place = place_of(url, folder)
     create_if_empty(place)
     check(place)

@@ -1,4 +1,4 @@
-"""The databases as DatabaseFiles needs them: transactions on connections apart from the log's."""
+"""Database sessions for DatabaseFiles: transactions on connections separate from the log's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,23 +11,23 @@ from bentham.storage.sqlite_file import FILE, Reopening
 if TYPE_CHECKING:
     from bentham.storage.sqlite_file import sqlite
 
-STATEMENT_SECONDS = 60  # after which PostgreSQL gives up
+STATEMENT_SECONDS = 60  # statement timeout of PostgreSQL
 Rows = list[tuple[Any, ...]]
 
 
 class SqliteSession:
-    """The file of a folder: one connection writes, another reads, as the log's do."""
+    """The SQLite file of a folder: one connection writes and another reads, as for the log."""
 
     def __init__(self, folder: Path) -> None:
         self._writer = Reopening(folder / FILE)
         self._reader = Reopening(folder / FILE)
 
     def read(self, query: str, values: tuple[object, ...] = ()) -> Rows:
-        """The rows that a query finds."""
+        """Return the rows of a query."""
         return self._reader.run(lambda reader: reader.execute(query, values).fetchall())
 
     def write(self, statements: Sequence[Statement]) -> Rows:
-        """All statements or none, durable on return; the rows of the last one, if it is a query."""
+        """Run all statements or none, durable on return; return the rows of the last, if any."""
 
         def work(connection: "sqlite.Connection") -> Rows:
             connection.execute("BEGIN IMMEDIATE")
@@ -40,28 +40,28 @@ class SqliteSession:
         return self._writer.run(work)
 
     def close(self) -> None:
-        """For good."""
+        """Close all connections; the session cannot be used again."""
         self._reader.close()
         self._writer.close()
 
 
 class PostgresSession:
-    """A database of PostgreSQL, on a connection that has no part in the lead."""
+    """A PostgreSQL database, on a connection that is independent of leadership."""
 
     def __init__(self, address: Address) -> None:
         self._connection = Reconnecting(address, "bentham files", STATEMENT_SECONDS)
 
     def read(self, query: str, values: tuple[object, ...] = ()) -> Rows:
-        """The rows that a query finds."""
+        """Return the rows of a query."""
         return self._connection.run(lambda connection: _run(connection, (query, values)))
 
     def write(self, statements: Sequence[Statement]) -> Rows:
-        """All statements or none, durable on return; the rows of the last one, if it is a query."""
+        """Run all statements or none, durable on return; return the rows of the last, if any."""
 
         def work(connection: Connection) -> Rows:
             rows: Rows = []
             with connection.transaction():
-                # One at a time, as in SQLite: a save that ends sees all that a drop has done.
+                # One at a time, as in SQLite: a save that completes sees all effects of a drop.
                 connection.execute(f"SELECT pg_advisory_xact_lock({FILES_KEY})".encode())
                 for statement in statements:
                     rows = _run(connection, statement)
@@ -70,7 +70,7 @@ class PostgresSession:
         return self._connection.run(work)
 
     def close(self) -> None:
-        """For good."""
+        """Close all connections; the session cannot be used again."""
         self._connection.close()
 
 

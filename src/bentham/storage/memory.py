@@ -1,4 +1,4 @@
-"""A log in memory, for tests and simulations; it keeps the same contract as the databases."""
+"""A log in memory, for tests and simulations, with the same contract as the databases."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from bentham.storage.log import (
 
 @dataclass(slots=True)
 class MemoryDatabase:
-    """What several instances share, as they would share a database."""
+    """The state that several instances share, as they would share a database."""
 
     rows: list[Row] = field(default_factory=list)
     snapshots: dict[int, bytes] = field(default_factory=dict)
@@ -30,14 +30,14 @@ class MemoryDatabase:
 
 
 class MemoryLog:
-    """An EventLog that ends with the process."""
+    """An EventLog in memory."""
 
     def __init__(self, database: MemoryDatabase | None = None) -> None:
         self._shared = MemoryDatabase() if database is None else database
         self._closed = False
 
     def head(self) -> int:
-        """The last sequence number, 0 if the log is empty."""
+        """Return the last sequence number, 0 if the log is empty."""
         return len(self._open().rows)
 
     def append(self, records: Sequence[Record]) -> None:
@@ -51,13 +51,13 @@ class MemoryLog:
                 return
             first = records[0].sequence
             if first == len(shared.rows) + 1:
-                shared.rows += [as_row(record) for record in records]  # at once, for readers
+                shared.rows += [as_row(record) for record in records]  # atomic for readers
             else:
                 existing = shared.rows[first - 1 : first - 1 + len(records)]
                 settle(records, existing, len(shared.rows))
 
     def read(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
-        """The records after a sequence number, in order."""
+        """Yield the records after a sequence number, in order."""
         return read_pages(self._fetch, after, limit)
 
     def _fetch(self, after: int, size: int) -> list[Row]:
@@ -65,7 +65,7 @@ class MemoryLog:
         return self._open().rows[start : start + size]
 
     def save_snapshot(self, sequence: int, data: bytes) -> None:
-        """Keep the fold up to a sequence number; the latest two are kept."""
+        """Store a snapshot of the fold up to a sequence number; only the latest two are kept."""
         shared = self._open()
         with shared.lock:
             check_snapshot(sequence, len(shared.rows))
@@ -74,20 +74,20 @@ class MemoryLog:
                 del shared.snapshots[old]
 
     def load_snapshot(self, before: int | None = None) -> tuple[int, bytes] | None:
-        """The latest snapshot, or the latest one of a sequence number before the given one."""
+        """Return the latest snapshot, or the latest before the given sequence number."""
         shared = self._open()
         with shared.lock:
             kept = [at for at in shared.snapshots if before is None or at < before]
             return (max(kept), shared.snapshots[max(kept)]) if kept else None
 
     def drop_snapshots(self) -> None:
-        """Forget all snapshots."""
+        """Delete all snapshots."""
         shared = self._open()
         with shared.lock:
             shared.snapshots.clear()
 
     def lead(self) -> bool:
-        """Try to become the one instance that may append."""
+        """Try to become the only instance that may append."""
         shared = self._open()
         with shared.lock:
             if shared.leader is None:

@@ -1,4 +1,4 @@
-"""Where a database can be: SQLite in a folder, or PostgreSQL behind a URL."""
+"""Locations of a database: SQLite in a folder, or PostgreSQL at a URL."""
 
 import os
 from collections.abc import Iterator
@@ -42,16 +42,16 @@ class SqlitePlace:
         self.option = f"--data {quote(str(folder))}"
 
     def exists(self) -> bool:
-        """Whether there is a file."""
+        """Whether the file exists."""
         return (self.folder / FILE).is_file()
 
     def make(self) -> None:
-        """Make the folder, and an empty file."""
+        """Create the folder, and an empty file."""
         make_folder(self.folder)
 
     @contextmanager
     def session(self) -> Iterator[Query]:
-        """A connection that runs queries."""
+        """Open a connection, and return a function that runs queries on it."""
         try:
             with closing(look(self.folder / FILE)) as connection:
                 yield lambda sql: connection.execute(sql).fetchall()
@@ -59,12 +59,12 @@ class SqlitePlace:
             raise self.translated(error) from None
 
     def translated(self, error: Exception) -> Exception:
-        """An error of the database in the words of Bentham."""
+        """Convert an error of the database to an error of Bentham."""
         return translated(self.folder / FILE, error)
 
     @contextmanager
     def stopped(self) -> Iterator[bool]:
-        """Whether no instance leads, and none can begin to while this is held."""
+        """Return whether no instance leads; if so, none can start to lead in this context."""
         handle = try_lock(self.folder)
         try:
             yield handle is not None
@@ -73,7 +73,7 @@ class SqlitePlace:
                 os.close(handle)
 
     def engine(self) -> "Engine":
-        """What alembic works through: each transaction locks the database from its beginning."""
+        """Return the engine for Alembic: each transaction locks the database from its start."""
         from sqlalchemy import NullPool, create_engine, event
 
         def begin(connection: "Connection") -> None:
@@ -88,14 +88,14 @@ class SqlitePlace:
         event.listen(engine, "begin", begin)
         return engine
 
-    def warnings(self, query: Query) -> list[str]:  # noqa: ARG002 - PostgreSQL has to ask
-        """What is allowed, but should be known."""
+    def warnings(self, query: Query) -> list[str]:  # noqa: ARG002 - only PostgreSQL needs it
+        """Return warnings about a setup that works but can lose data."""
         warning = version_warning()
         return [] if warning is None else [warning]
 
 
 class PostgresPlace:
-    """A database behind a URL."""
+    """A database at a URL."""
 
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 
@@ -105,15 +105,15 @@ class PostgresPlace:
         self.option = f"--database {quote(self.name)}"
 
     def exists(self) -> bool:
-        """A database cannot be made from here: connecting will tell."""
+        """Return True: only connecting shows whether a database exists."""
         return True
 
     def make(self) -> None:
-        """Nothing: databases are made by who runs the server."""
+        """Do nothing: the administrator of the server creates databases."""
 
     @contextmanager
     def session(self) -> Iterator[Query]:
-        """A connection that runs queries."""
+        """Open a connection, and return a function that runs queries on it."""
         try:
             with closing(self._connect()) as connection:
                 self._check_encoding(connection)
@@ -125,34 +125,34 @@ class PostgresPlace:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             raise SchemaMismatch(
-                f"{self.name} has the encoding {encoding}, which cannot store every text; make the "
-                "database with: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+                f"{self.name} has the encoding {encoding}, which cannot store every text; create "
+                "the database with: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
 
     def _connect(self) -> psycopg.Connection[Any]:
         return self.address.connect("bentham schema", UPGRADE_SECONDS)
 
     def translated(self, error: Exception) -> Exception:
-        """An error of the database in the words of Bentham."""
+        """Convert an error of the database to an error of Bentham."""
         return self.address.translated(error)
 
     @contextmanager
     def stopped(self) -> Iterator[bool]:
-        """Whether no instance leads, and none can begin to while this is held."""
+        """Return whether no instance leads; if so, none can start to lead in this context."""
         try:
             with closing(self._connect()) as connection:
                 held = try_advisory_lock(connection)
                 try:
                     yield held
                 finally:
-                    if held:  # a connection that broke has lost it already
+                    if held:  # a broken connection has already lost it
                         with suppress(psycopg.Error):
                             release_lock(connection)
         except psycopg.Error as error:
             raise self.translated(error) from None
 
     def engine(self) -> "Engine":
-        """What alembic works through: one that makes tables at a time."""
+        """Return the engine for Alembic: a lock lets one process at a time create tables."""
         from sqlalchemy import NullPool, create_engine, event
 
         def begin(connection: "Connection") -> None:
@@ -168,7 +168,7 @@ class PostgresPlace:
         return engine
 
     def warnings(self, query: Query) -> list[str]:
-        """What is allowed, but should be known."""
+        """Return warnings about a setup that works but can lose data."""
         ((fsync,),) = query("SELECT current_setting('fsync')")
         if fsync == "on":
             return []
@@ -176,7 +176,7 @@ class PostgresPlace:
 
 
 def place_of(url: str | None = None, folder: Path | None = None) -> Place:
-    """The place asked for: the URL if there is one, else the folder, else the usual one."""
+    """Return the place at the URL if there is one, else the folder, else the default folder."""
     if url:
         return PostgresPlace(url)
     return SqlitePlace(DEFAULT_FOLDER if folder is None else folder)

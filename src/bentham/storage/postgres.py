@@ -1,10 +1,10 @@
 """The log in PostgreSQL: for several machines, of which one leads and another can take over.
 
-The lead is an advisory lock of the session that appends. So whoever loses the lock has lost the
-connection to write with, and an append that is still under way holds the lock until it has ended.
+The lead is an advisory lock of the session that appends. So an instance that loses the lock has
+lost its connection for writing, too, and an append in progress holds the lock until it has ended.
 
-A process that is frozen keeps its connections, since the kernel answers for it. So the session that
-leads has to speak once a second, and the server ends it when it is silent for too long.
+A frozen process keeps its connections, because the kernel answers for it. So the leading session
+sends a query every second, and the server ends it if it is silent for too long.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,14 +40,14 @@ from bentham.storage.postgres_server import (
     try_lock,
 )
 
-APPEND_SECONDS, READ_SECONDS = 10, 60  # after which the server gives up a statement
-KEEP_SECONDS, SILENT_SECONDS = 1.0, 5.0  # how often who leads speaks, and must at least
+APPEND_SECONDS, READ_SECONDS = 10, 60  # statement timeouts of the server
+KEEP_SECONDS, SILENT_SECONDS = 1.0, 5.0  # interval and timeout of queries of the leading session
 PART = 2**22  # bytes of a snapshot written at a time
 TYPES = ("bigint", "float8", "text", "bigint", "text", "text", "text", "text", "text")
 COLUMNS = ", ".join(FIELDS)
 HEAD = "SELECT coalesce(max(sequence), 0) FROM events"
 # One statement, one round trip, one transaction: it writes all rows if they follow the head, else
-# none. Two at a time cannot both write, since the sequence is the primary key.
+# none. Two concurrent appends cannot both write, since the sequence is the primary key.
 INSERT_ONE = (
     f"INSERT INTO events ({COLUMNS}) SELECT {', '.join(f'%b::{type_}' for type_ in TYPES)} "
     f"WHERE ({HEAD}) = %b::bigint"
@@ -57,7 +57,7 @@ INSERT = (
     f"{', '.join(f'%b::{type_}[]' for type_ in TYPES)}) WHERE ({HEAD}) = %b::bigint"
 )
 READ = f"SELECT {COLUMNS} FROM events WHERE sequence > %s ORDER BY sequence LIMIT %s"
-# Repeatable, as all that the reading connection does.
+# Safe to repeat, like everything on the reading connection.
 KEEP = (
     "INSERT INTO snapshots VALUES (%s, %s) "
     "ON CONFLICT (sequence) DO UPDATE SET size = excluded.size"
@@ -70,23 +70,23 @@ OLD_PARTS = "DELETE FROM snapshot_parts WHERE sequence NOT IN (SELECT sequence F
 
 
 class PostgresLog:
-    """An EventLog in a PostgreSQL database; see `open_log`, which also makes its tables."""
+    """An EventLog in a PostgreSQL database; see `open_log`, which also creates its tables."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        # By its name this instance knows its own sessions among those of the server.
+        # The name identifies the sessions of this instance among those of the server.
         name = f"bentham {uuid4().hex}"
         self._writer_name = f"{name} leads"
         self._write_lock = Lock()
-        self._writer: Connection | None = None  # there only while it holds the lead
-        self._reader = Reconnecting(address, name, READ_SECONDS)  # has no part in the lead
+        self._writer: Connection | None = None  # set only while it holds the lead
+        self._reader = Reconnecting(address, name, READ_SECONDS)  # independent of the lead
         self._has_led = False
         self._closed = False
         self._keeper: Thread | None = None
         self._ended = Event()
 
     def head(self) -> int:
-        """The last sequence number, 0 if the log is empty."""
+        """Return the last sequence number, 0 if the log is empty."""
         return self._reader.run(_head)
 
     def append(self, records: Sequence[Record]) -> None:
@@ -96,7 +96,7 @@ class PostgresLog:
             if self._closed:
                 raise closed()
             try:
-                # A lead that was lost with its connection is taken back, if it is still free.
+                # A lead that was lost with its connection is taken again, if it is still free.
                 if not self._has_led or not self._lead():
                     self._has_led = False
                     raise not_leading()
@@ -108,7 +108,7 @@ class PostgresLog:
                 raise self._address.translated(error) from None
 
     def read(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
-        """The records after a sequence number, in order; others may read and append meanwhile."""
+        """Yield the records after a sequence number, in order; blocks no reads or appends."""
         return read_pages(self._fetch, after, limit)
 
     def _fetch(self, after: int, size: int) -> list[Row]:
@@ -117,7 +117,7 @@ class PostgresLog:
         )
 
     def save_snapshot(self, sequence: int, data: bytes) -> None:
-        """Keep the fold up to a sequence number; the latest two are kept."""
+        """Store a snapshot of the fold up to a sequence number; only the latest two are kept."""
         check_snapshot(sequence, self.head())
 
         def clear(connection: Connection) -> None:
@@ -142,11 +142,11 @@ class PostgresLog:
         self._reader.run(keep)
 
     def load_snapshot(self, before: int | None = None) -> tuple[int, bytes] | None:
-        """The latest snapshot, or the latest one of a sequence number before the given one."""
+        """Return the latest snapshot, or the latest before the given sequence number."""
         return self._reader.run(lambda reader: _load_snapshot(reader, before))
 
     def drop_snapshots(self) -> None:
-        """Forget all snapshots."""
+        """Delete all snapshots."""
 
         def drop(connection: Connection) -> None:
             with connection.transaction():
@@ -156,7 +156,7 @@ class PostgresLog:
         self._reader.run(drop)
 
     def lead(self) -> bool:
-        """Try to become the one instance that may append."""
+        """Try to become the only instance that may append."""
         with self._write_lock:
             if self._closed:
                 raise closed()
@@ -187,7 +187,7 @@ class PostgresLog:
 
     def _begin_to_keep(self) -> None:
         if self._keeper is None:
-            # A thread, since whoever leads may read a long log, or compute, for longer than that.
+            # In a thread, since the leader may read a long log, or compute, past the timeout.
             self._keeper = Thread(target=self._keep, name="bentham-lead", daemon=True)
             self._keeper.start()
 
@@ -195,7 +195,7 @@ class PostgresLog:
         """Show the server that this process is not frozen."""
         while not self._ended.wait(KEEP_SECONDS):
             if not self._write_lock.acquire(blocking=False):
-                continue  # an append is under way
+                continue  # an append is in progress
             try:
                 if self._writer is not None:
                     self._writer.execute("SELECT 1")
@@ -219,14 +219,14 @@ class PostgresLog:
     def leads(self) -> bool:
         """Whether this instance still leads: whether the connection with the lock is open."""
         if not self._write_lock.acquire(blocking=False):
-            return self._has_led  # an append is under way, whose outcome will tell
+            return self._has_led  # an append is in progress, and fails if the lead is lost
         try:
             return self._has_led and self._writer is not None and is_alive(self._writer)
         finally:
             self._write_lock.release()
 
     def close(self) -> None:
-        """Give up the lead and all connections."""
+        """Give up the lead and close all connections."""
         with self._write_lock:
             self._closed, self._has_led = True, False
             self._ended.set()
@@ -255,12 +255,12 @@ def _append(connection: Connection, records: Sequence[Record]) -> None:
 
 
 def _typed(row: Row) -> tuple[object, ...]:
-    """Whole numbers of one type whatever their size, so that one statement is prepared for all."""
+    """Give integers one type regardless of size, so that one prepared statement serves all."""
     return (Int8(row[0]), float(row[1]), row[2], Int8(row[3]), *row[4:])
 
 
 def _load_snapshot(connection: Connection, before: int | None) -> tuple[int, bytes] | None:
-    # What lies beyond the head belongs to a log that a backup has since replaced.
+    # A snapshot beyond the head belongs to a log that a backup has since replaced.
     rows = connection.execute(
         f"SELECT sequence, size FROM snapshots WHERE sequence < %s AND sequence <= ({HEAD}) "
         "ORDER BY sequence DESC",
@@ -273,6 +273,6 @@ def _load_snapshot(connection: Connection, before: int | None) -> tuple[int, byt
             binary=True,
         ).fetchall()
         data = b"".join(part for (part,) in parts)
-        if len(data) == size:  # else it was replaced meanwhile, or is damaged
+        if len(data) == size:  # otherwise it was replaced in the meantime, or is damaged
             return sequence, data
     return None

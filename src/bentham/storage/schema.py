@@ -1,7 +1,8 @@
-"""The tables: made in an empty database, checked at every start, migrated only when asked.
+"""The tables: created in an empty database, checked at every start, migrated only on request.
 
-An empty database, SQLite or PostgreSQL, gets the newest tables by itself. One that holds data is
-changed by `bentham db upgrade` alone, so that nobody upgrades a production database by accident.
+In an empty database, SQLite or PostgreSQL, the newest tables are created automatically. A database
+with data is changed only by `bentham db upgrade`, so that a production database is never upgraded
+by accident.
 """
 
 from collections.abc import Callable
@@ -15,21 +16,21 @@ from bentham.errors import SchemaMismatch
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-VERSION_TABLE = "bentham_version"  # alembic's own name is taken where others use alembic too
-REVISIONS = ("0001", "0002")  # all there are, in order; a test holds them to the migrations
+VERSION_TABLE = "bentham_version"  # other applications may use Alembic's default name
+REVISIONS = ("0001", "0002")  # all of them, in order; a test compares them with the migrations
 Query = Callable[[str], list[tuple[Any, ...]]]
 
 
 class Place(Protocol):
-    """Where the database is: a folder with SQLite's file, or the URL of PostgreSQL."""
+    """The location of a database: a folder with a SQLite file, or a PostgreSQL URL."""
 
     @property
     def name(self) -> str:
-        """For people, without a password."""
+        """The name for messages, without a password."""
 
     @property
     def option(self) -> str:
-        """The option of the command line that names this place, without a password."""
+        """The command-line option that names this place, without a password."""
 
     @property
     def tables(self) -> str:
@@ -39,22 +40,22 @@ class Place(Protocol):
         """Whether there is anything to connect to."""
 
     def make(self) -> None:
-        """Make what connections need, apart from tables."""
+        """Create what connections need, apart from tables."""
 
     def session(self) -> AbstractContextManager[Query]:
-        """A connection that runs queries; its errors come out as errors of Bentham."""
+        """Open a connection for queries; its errors are converted to errors of Bentham."""
 
     def translated(self, error: Exception) -> Exception:
-        """An error of the database in the words of Bentham."""
+        """Convert an error of the database to an error of Bentham."""
 
     def stopped(self) -> AbstractContextManager[bool]:
-        """Whether no instance leads, and none can begin to while this is held."""
+        """Return whether no instance leads; if so, none can start to lead in this context."""
 
     def engine(self) -> "Engine":
-        """What alembic works through."""
+        """Return the engine for Alembic."""
 
     def warnings(self, query: Query) -> list[str]:
-        """What is allowed, but should be known."""
+        """Return warnings about a setup that works but can lose data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Condition:
 
 
 def revision_of(place: Place, query: Query) -> str | None:
-    """The revision of the tables, None if there are none at all; refuse what is not Bentham's."""
+    """Return the revision of the tables, None if there are none; raise if not Bentham's."""
     tables = {name for (name,) in query(place.tables)}
     if not tables:
         return None
@@ -85,8 +86,8 @@ def revision_of(place: Place, query: Query) -> str | None:
 def _refuse_newer(place: Place, revision: str) -> None:
     if revision not in REVISIONS:
         raise SchemaMismatch(
-            f"{place.name} was made by a newer Bentham (its revision is {revision}, this one knows "
-            f"up to {REVISIONS[-1]}); use a newer Bentham"
+            f"{place.name} was made by a newer Bentham (its revision is {revision}, this version "
+            f"supports up to {REVISIONS[-1]}); use a newer Bentham"
         )
 
 
@@ -95,7 +96,7 @@ def _remedy(place: Place) -> str:
 
 
 def check(place: Place) -> Condition:
-    """Refuse a database that this version cannot use, and say what to do."""
+    """Return the condition of a database; raise, with a remedy, if this version cannot use it."""
     if not place.exists():
         raise SchemaMismatch(f"there is no database in {place.name}; {_remedy(place)}")
     with place.session() as query:
@@ -105,15 +106,15 @@ def check(place: Place) -> Condition:
         _refuse_newer(place, revision)
         if revision != REVISIONS[-1]:
             raise SchemaMismatch(
-                f"{place.name} has the tables of an older Bentham (revision {revision}, needed is "
-                f"{REVISIONS[-1]}); make a backup, stop all instances, then {_remedy(place)}"
+                f"{place.name} has the tables of an older Bentham (revision {revision}, required "
+                f"is {REVISIONS[-1]}); make a backup, stop all instances, then {_remedy(place)}"
             )
         ((events,),) = query("SELECT coalesce(max(sequence), 0) FROM events")
         return Condition(place.name, revision, events, tuple(place.warnings(query)))
 
 
 def create_if_empty(place: Place) -> bool:
-    """Make the newest tables in a database without any; True if they were made."""
+    """Create the newest tables in a database without any; True if they were created."""
     if place.exists():
         with place.session() as query:
             if revision_of(place, query) is not None:
@@ -123,7 +124,7 @@ def create_if_empty(place: Place) -> bool:
 
 
 def upgrade(place: Place) -> tuple[str | None, str]:
-    """Bring the tables to the newest revision; return the one before (None: empty) and the new."""
+    """Upgrade the tables; return the revision before (None: empty) and the newest revision."""
     place.make()
     with place.session() as query:
         before = revision_of(place, query)
@@ -140,8 +141,8 @@ def upgrade(place: Place) -> tuple[str | None, str]:
 
 
 def _migrate(place: Place, *, only_empty: bool) -> str | None:
-    """Run the migrations in one transaction; return the revision found at its beginning."""
-    from alembic import command  # here, since only this needs it and it takes its time
+    """Run the migrations in one transaction; return the revision found at its start."""
+    from alembic import command  # here, since the import is slow and only needed here
     from alembic.config import Config
     from sqlalchemy.exc import DBAPIError
 
@@ -151,7 +152,7 @@ def _migrate(place: Place, *, only_empty: bool) -> str | None:
     engine = place.engine()
     try:
         with engine.begin() as connection:
-            # Looked at again: another instance may have been quicker, and now it is locked out.
+            # Check again: another instance may have been faster, but now it is locked out.
             before = revision_of(
                 place, lambda sql: [tuple(row) for row in connection.exec_driver_sql(sql)]
             )

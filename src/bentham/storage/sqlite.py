@@ -1,8 +1,8 @@
-"""The log in one SQLite file, `bentham.db` in a folder: for one machine, nothing to set up.
+"""The log in one SQLite file, `bentham.db` in a folder: for one machine, without any setup.
 
-One connection writes, another reads; in WAL mode neither waits for the other. Who leads is a lock
-on the file `lock`, which the kernel takes back when the process ends, however it ends. The folder
-must be on a local disk: neither WAL nor the lock can be relied on over a network.
+One connection writes and another reads; in WAL mode neither waits for the other. The lead is a lock
+on the file `lock`, which the kernel releases when the process ends, however it ends. The folder
+must be on a local disk: neither WAL nor the lock is reliable over a network.
 """
 
 import os
@@ -30,7 +30,7 @@ from bentham.storage.sqlite_file import FILE, LOCK_FILE, Reopening, is_file, try
 if TYPE_CHECKING:
     from bentham.storage.sqlite_file import sqlite
 
-PART = 2**20  # bytes of a snapshot written at a time, with the appends waiting
+PART = 2**20  # bytes of a snapshot written at a time, while appends wait
 COLUMNS = ", ".join(FIELDS)
 HEAD = "SELECT coalesce(max(sequence), 0) FROM events"
 INSERT = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * len(FIELDS))})"
@@ -38,7 +38,7 @@ READ = f"SELECT {COLUMNS} FROM events WHERE sequence > ? ORDER BY sequence LIMIT
 
 
 class SqliteLog:
-    """An EventLog in `bentham.db` of a folder; see `open_log`, which also makes its tables."""
+    """An EventLog in `bentham.db` of a folder; see `open_log`, which also creates its tables."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -49,7 +49,7 @@ class SqliteLog:
         self._closed = False
 
     def head(self) -> int:
-        """The last sequence number, 0 if the log is empty."""
+        """Return the last sequence number, 0 if the log is empty."""
         return self._reader.run(_head)
 
     def append(self, records: Sequence[Record]) -> None:
@@ -77,14 +77,14 @@ class SqliteLog:
         self._writer.run(work)
 
     def read(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
-        """The records after a sequence number, in order; others may read and append meanwhile."""
+        """Yield the records after a sequence number, in order; blocks no reads or appends."""
         return read_pages(self._fetch, after, limit)
 
     def _fetch(self, after: int, size: int) -> list[Row]:
         return self._reader.run(lambda reader: reader.execute(READ, (after, size)).fetchall())
 
     def save_snapshot(self, sequence: int, data: bytes) -> None:
-        """Keep the fold up to a sequence number; the latest two are kept."""
+        """Store a snapshot of the fold up to a sequence number; only the latest two are kept."""
         check_snapshot(sequence, self.head())
         self._write(
             ("DELETE FROM snapshots WHERE sequence = ?", (sequence,)),
@@ -114,15 +114,15 @@ class SqliteLog:
         self._writer.run(work)
 
     def load_snapshot(self, before: int | None = None) -> tuple[int, bytes] | None:
-        """The latest snapshot, or the latest one of a sequence number before the given one."""
+        """Return the latest snapshot, or the latest before the given sequence number."""
         return self._reader.run(lambda reader: _load_snapshot(reader, before))
 
     def drop_snapshots(self) -> None:
-        """Forget all snapshots."""
+        """Delete all snapshots."""
         self._write(("DELETE FROM snapshots",), ("DELETE FROM snapshot_parts",))
 
     def lead(self) -> bool:
-        """Try to become the one instance that may append."""
+        """Try to become the only instance that may append."""
         with self._lead_lock:
             if self._closed:
                 raise closed()
@@ -139,11 +139,11 @@ class SqliteLog:
             return self._lead is not None and self._holds(self._lead)
 
     def _holds(self, handle: int) -> bool:
-        """A lock file that was removed protects nothing: another instance can lock a new one."""
+        """Whether the lock still protects: if the file was removed, others can lock a new one."""
         return is_file(self._folder / LOCK_FILE, os.fstat(handle))
 
     def close(self) -> None:
-        """Give up all connections, then the lead."""
+        """Close all connections, then give up the lead."""
         self._closed = True
         self._reader.close()
         self._writer.close()
@@ -159,7 +159,7 @@ def _head(connection: "sqlite.Connection") -> int:
 
 
 def _load_snapshot(connection: "sqlite.Connection", before: int | None) -> tuple[int, bytes] | None:
-    # In one transaction, so that no save takes the parts away in between. What lies beyond the head
+    # In one transaction, so that no save removes the parts in between. A snapshot beyond the head
     # belongs to a log that a backup has since replaced.
     connection.execute("BEGIN")
     rows = connection.execute(

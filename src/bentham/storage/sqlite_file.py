@@ -1,4 +1,4 @@
-"""The SQLite file: how it is opened, what its errors mean, and who holds its lock."""
+"""The SQLite file: its connections, the meaning of its errors, and its lock."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     try:
         import pysqlite3 as sqlite
-    except ImportError:  # only Linux has wheels
+    except ImportError:  # it has wheels for Linux only
         import sqlite3 as sqlite
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
 
 FILE, LOCK_FILE = "bentham.db", "lock"
 BUSY_SECONDS = 5.0
-FIRST_SOUND = (3, 51, 3)  # earlier ones can corrupt a database when its WAL is reset
+FIRST_SOUND = (3, 51, 3)  # earlier versions can corrupt a database when its WAL is reset
 WAL = "PRAGMA journal_mode = WAL"
 PRAGMAS = (
     "PRAGMA synchronous = FULL",
@@ -48,16 +48,16 @@ CAUSES = {
     "SQLITE_FULL": "the disk is full; free some space",
     "SQLITE_BUSY": "another process holds its lock; end that process, or wait",
     "SQLITE_LOCKED": "another process holds its lock; end that process, or wait",
-    "SQLITE_READONLY": "it cannot be written; check the rights and the file system",
-    "SQLITE_CANTOPEN": "it cannot be opened; check that it exists, its rights and the disk",
-    "SQLITE_PERM": "access was denied; check the rights",
+    "SQLITE_READONLY": "it is read-only; check the permissions and the file system",
+    "SQLITE_CANTOPEN": "it cannot be opened; check that it exists, its permissions and the disk",
+    "SQLITE_PERM": "access was denied; check the permissions",
     "SQLITE_CORRUPT": "the file is damaged; stop Bentham and restore a backup",
 }
 Result = TypeVar("Result")
 
 
 def version_warning() -> str | None:
-    """What to say about the SQLite in use, if it has a bug that can cost data."""
+    """Return a warning if the SQLite in use has a bug that can corrupt data."""
     if sqlite.sqlite_version_info >= FIRST_SOUND:
         return None
     wanted = ".".join(map(str, FIRST_SOUND))
@@ -68,13 +68,13 @@ def version_warning() -> str | None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder and the file for nobody but their owner; what exists stays as it is."""
+    """Create the folder and the file, accessible only to the owner; existing ones are kept."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o600))
         for path in (folder, *(path.parent for path in missing)):
-            _sync_folder(path)  # else a power cut takes the new folder, and all that is in it
+            _sync_folder(path)  # otherwise a power cut could remove the new folder and its content
     except OSError as error:
         raise _refused(folder / FILE, error) from None
 
@@ -88,9 +88,9 @@ def _sync_folder(path: Path) -> None:
 
 
 def look(path: Path) -> "sqlite.Connection":
-    """A connection that may go from thread to thread, and changes nothing by itself."""
+    """Open a connection that threads may share, and that changes nothing by itself."""
     return sqlite.connect(
-        f"{path.absolute().as_uri()}?mode=rw",  # never an empty file in place of one that is gone
+        f"{path.absolute().as_uri()}?mode=rw",  # never create an empty file if it is missing
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
@@ -99,7 +99,7 @@ def look(path: Path) -> "sqlite.Connection":
 
 
 def connect(path: Path) -> "sqlite.Connection":
-    """A connection that writes durably; transactions are begun by hand."""
+    """Open a connection that writes durably; transactions are begun explicitly."""
     connection = look(path)
     try:
         _switch_to_wal(connection)
@@ -112,10 +112,10 @@ def connect(path: Path) -> "sqlite.Connection":
 
 
 def _switch_to_wal(connection: "sqlite.Connection") -> None:
-    """Wait for others that switch a new file at the same time.
+    """Switch to WAL mode, waiting for other processes that switch a new file at the same time.
 
-    SQLite does not wait here by itself, whatever its timeout: each of the two would hold the shared
-    lock that keeps the other from the exclusive one.
+    SQLite itself does not wait here, whatever its timeout: each of the two would hold the shared
+    lock that keeps the other from getting the exclusive lock.
     """
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
@@ -130,7 +130,7 @@ def _switch_to_wal(connection: "sqlite.Connection") -> None:
 
 
 def translated(path: Path, error: Exception) -> Exception:
-    """An error of SQLite in the words of Bentham."""
+    """Convert an error of SQLite to an error of Bentham."""
     name = str(getattr(error, "sqlite_errorname", None) or "")
     if name == "SQLITE_NOTADB":
         return SchemaMismatch(
@@ -147,12 +147,12 @@ def translated(path: Path, error: Exception) -> Exception:
 
 def _refused(path: Path, error: OSError) -> StorageUnavailable:
     return StorageUnavailable(
-        f"{path}: {error.strerror or error}; check the rights, the disk and the path"
+        f"{path}: {error.strerror or error}; check the permissions, the disk and the path"
     )
 
 
 def try_lock(folder: Path) -> int | None:
-    """Take the lock of the one that leads: an open file to keep, or None if another has it."""
+    """Try to take the lock of the leading instance; return its open file, or None if taken."""
     path = folder / LOCK_FILE
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -160,7 +160,7 @@ def try_lock(folder: Path) -> int | None:
         raise _refused(path, error) from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if is_file(path, os.fstat(handle)):  # not one that was removed meanwhile
+        if is_file(path, os.fstat(handle)):  # it was not removed in the meantime
             return handle
     except BlockingIOError:
         pass
@@ -172,7 +172,7 @@ def try_lock(folder: Path) -> int | None:
 
 
 def is_file(path: Path, known: os.stat_result) -> bool:
-    """Whether the path still leads to the file that was opened."""
+    """Whether the path still refers to the file that was opened."""
     try:
         found = os.stat(path)
     except OSError:
@@ -181,7 +181,7 @@ def is_file(path: Path, known: os.stat_result) -> bool:
 
 
 class Reopening:
-    """A connection under a lock. After an error it is closed, and opened again when next used."""
+    """A connection under a lock. After an error it is closed, and reopened on the next use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -191,7 +191,7 @@ class Reopening:
         self._closed = False
 
     def run(self, work: "Callable[[sqlite.Connection], Result]") -> Result:
-        """Do the work; what SQLite raises comes out as an error of Bentham."""
+        """Do the work; errors of SQLite are converted to errors of Bentham."""
         with self._lock:
             if self._closed:
                 raise closed()
@@ -211,10 +211,10 @@ class Reopening:
         if self._connection is None:
             self._connection = connect(self._path)
             self._file = os.stat(self._path) if self._file is None else self._file
-        # A file that was replaced would take our writes with it without a word.
+        # Writes to a file that was replaced would be lost silently.
         if self._file is not None and not is_file(self._path, self._file):
             raise StorageUnavailable(
-                f"{self._path} was moved or replaced while in use; put it back, or start again"
+                f"{self._path} was moved or replaced while in use; put it back, or restart Bentham"
             )
         return self._connection
 
@@ -225,7 +225,7 @@ class Reopening:
                 connection.close()
 
     def close(self) -> None:
-        """For good."""
+        """Close the connection; it is not opened again."""
         with self._lock:
             self._closed = True
             self._drop()

@@ -1,1 +1,1 @@
-"""Training on real data: what is in a file, which models there are, and how one is judged."""
+"""Training on real data: inspecting files, the catalogue of models, and evaluating them."""

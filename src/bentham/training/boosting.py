@@ -1,4 +1,4 @@
-"""LightGBM and XGBoost, for those who installed them: `pip install bentham[boosting]`."""
+"""LightGBM and XGBoost, if they are installed: `pip install bentham[boosting]`."""
 
 from importlib.util import find_spec
 
@@ -42,6 +42,6 @@ BOOSTING: tuple[AlgorithmSpec, ...] = (
 
 
 def installed() -> tuple[AlgorithmSpec, ...]:
-    """The zoo, and those of boosting whose package is there; it is looked for, not imported."""
+    """Return the zoo and the boosting algorithms whose packages are installed; imports none."""
     there = tuple(spec for spec in BOOSTING if find_spec(spec.name) is not None)
     return ZOO[:2] + there + ZOO[2:]  # among the strongest, so among the first

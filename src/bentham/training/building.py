@@ -1,4 +1,4 @@
-"""The part of a script that builds the model: a pipeline, from preparation to estimator."""
+"""The part of a script that builds the model: a pipeline from preprocessing to estimator."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,9 +6,9 @@ from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec
 from bentham.training.training_plan import TrainingPlan
 
-# One-hot columns in all, as near as can be: thousands of categories must not fill the memory.
+# Approximate limit of all one-hot columns: thousands of categories must not fill the memory.
 _MOST_COLUMNS, _FEWEST_CATEGORIES, _MOST_CATEGORIES = 2000, 4, 24
-# What the model is built of; the module that each comes from.
+# What models are built from: names, and the modules that they are imported from.
 BUILT_OF = {
     "CalibratedClassifierCV": "sklearn.calibration",
     "ColumnTransformer": "sklearn.compose",
@@ -29,19 +29,19 @@ def build_source(
     categories: Sequence[str],
     numbers: Sequence[str],
 ) -> str:
-    """The function `build` of a script; `estimator` is the name that the class has there."""
+    """Return the source of a script's `build`; `estimator` is the class's name in the script."""
     calibrated = training.metric == "log-loss" and not algorithm.probabilities
     counted = training.task == "classification" and algorithm.rows_per_class > 1
     lines = [
         f"def build({'target' if calibrated or counted else '_target'}: np.ndarray) -> Any:",
-        '    """The model, with all that prepares its inputs; not trained yet."""',
+        '    """Return the untrained model, including the preprocessing of its inputs."""',
     ]
     if counted:
         lines += [
             f"    if np.unique(target, return_counts=True)[1].min() < {algorithm.rows_per_class}:",
             "        raise ValueError(",
-            f'            "this model learns from at least {algorithm.rows_per_class} rows of each '
-            'class, and one has fewer; "',
+            f'            "this model needs at least {algorithm.rows_per_class} rows of each '
+            'class, and one class has fewer; "',
             '            "merge rare classes, or leave them out"',
             "        )",
         ]
@@ -86,7 +86,7 @@ def build_source(
         lines.append(f"    model = {estimator}()")
     if training.task == "regression" and algorithm.scale_target:
         lines += [
-            "    # It expects a target of about unit size.",
+            "    # The model expects a standardized target.",
             "    model = TransformedTargetRegressor(",
             "        model,",
             "        transformer=StandardScaler(),",
@@ -95,8 +95,8 @@ def build_source(
         ]
     if calibrated:
         lines += [
-            "    # It gives no probabilities by itself. They are learned of rows held out; where",
-            "    # a class has one row only, of all rows.",
+            "    # The model itself predicts no probabilities. They are calibrated on held-out",
+            "    # rows, or on all rows if a class has only one.",
             "    folds = min(3, int(np.unique(target, return_counts=True)[1].min()))",
             "    every = np.arange(len(target))",
             "    cv = folds if folds > 1 else [(every, every)]",
@@ -119,7 +119,7 @@ def _encoder(algorithm: AlgorithmSpec, count: int) -> list[str]:
         ]
     most = min(_MOST_CATEGORIES, max(_FEWEST_CATEGORIES, _MOST_COLUMNS // count))
     return [
-        "    # The rarer ones of many share a column; so do those not seen in training.",
+        "    # Rare categories share a column, as do categories not seen in training.",
         "    categories = OneHotEncoder(",
         '        handle_unknown="infrequent_if_exist",',
         f"        max_categories={most},",
@@ -129,7 +129,7 @@ def _encoder(algorithm: AlgorithmSpec, count: int) -> list[str]:
 
 
 def literal(value: Setting) -> str:
-    """The value as Python writes it, with double quotes where that takes no escaping."""
+    """Return the value as a Python literal, with double quotes where that needs no escaping."""
     text = repr(value)
     if isinstance(value, str) and text[0] == "'" and "'" not in text[1:-1] and '"' not in text:
         return f'"{text[1:-1]}"'

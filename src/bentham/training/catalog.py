@@ -1,4 +1,4 @@
-"""The catalogue: the algorithms installed here, and the candidates that a study gets of them."""
+"""The catalogue: the algorithms installed here, and the candidate models of a study."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,15 +12,15 @@ from bentham.training.command_algorithms import read_commands
 from bentham.training.spaces import AlgorithmSpec, CandidateModel
 from bentham.training.training_plan import Task
 
-# Packages offer algorithms under this name: each entry an AlgorithmSpec, or a list of them.
+# The entry point group of packages with algorithms; an entry is an AlgorithmSpec or a list of them.
 GROUP = "bentham.algorithms"
-# Most studies ask for the same: so many answers are kept.
+# The size of the cache of candidates; most studies request the same ones.
 REMEMBERED = 64
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """What studies choose from. `problems` tell which packages' algorithms could not be had."""
+    """The algorithms that studies choose from; `problems` lists packages that failed to load."""
 
     algorithms: dict[str, AlgorithmSpec]
     problems: tuple[str, ...] = ()
@@ -31,9 +31,10 @@ class Catalog:
     def candidates(
         self, task: Task | None, count: int, algorithms: Sequence[str] = ()
     ) -> dict[str, CandidateModel]:
-        """Up to so many models, by name: the defaults of all algorithms, then others in turn.
+        """Return up to `count` models by name: all algorithms' defaults, then others in turn.
 
-        Without a task they are those that need no data. Fewer candidates are the first of more.
+        Without a task, only algorithms that need no data are used. A smaller count returns the
+        first candidates of a larger one.
         """
         asked = (task, count, *algorithms)
         if asked not in self._drawn:
@@ -52,29 +53,29 @@ class Catalog:
         if not algorithms:
             chosen = [spec for spec in self.algorithms.values() if spec.suits(task)]
         if not chosen:
-            kind = f"suits {task}" if task else "does without data"
+            kind = f"supports {task}" if task else "works without data"
             raise InvalidInput(f"no algorithm installed here {kind}; the operator can add one")
         found: dict[str, CandidateModel] = {}
         for model, description in _in_turn(chosen):
             if len(found) >= count:
                 break
-            # Should two digests ever begin alike, the first has the name.
+            # If two digests start the same way, the first model keeps the name.
             found.setdefault(model, description)
         return found
 
     def algorithm(self, name: str) -> AlgorithmSpec:
-        """One by its name; refused with the names that come close if there is none."""
+        """Return an algorithm by name; raises, with similar names, if there is none."""
         if name in self.algorithms:
             return self.algorithms[name]
         close = difflib.get_close_matches(name[:100], self.algorithms, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "ask for the list of algorithms"
+        hint = f"did you mean {' or '.join(close)}?" if close else "see the list of algorithms"
         raise InvalidInput(f"no algorithm {name[:100]!r} is installed here; {hint}")
 
 
 def load_catalog(file: Path | None = None) -> Catalog:
-    """The zoo, boosting if it is installed, other packages' algorithms and a file of commands.
+    """Load the zoo, boosting if installed, algorithms of other packages and a file of commands.
 
-    A package that cannot be used is left out and reported; a file that cannot be used is refused.
+    A package that cannot be used is left out and reported; a file that cannot be used raises.
     """
     algorithms = {spec.name: spec for spec in installed()}
     problems: list[str] = []
@@ -96,15 +97,15 @@ def load_catalog(file: Path | None = None) -> Catalog:
 def _offered(entry: EntryPoint) -> list[AlgorithmSpec]:
     try:
         loaded = entry.load()
-    except Exception as error:  # a package of somebody else's: whatever it raises, the rest goes on
+    except Exception as error:  # a third-party package may raise anything, and must not stop others
         raise InvalidInput(
-            f"cannot be loaded ({type(error).__name__}: {error}); repair or remove the package"
+            f"cannot be loaded ({type(error).__name__}: {error}); fix or remove the package"
         ) from error
     specs = list(loaded) if isinstance(loaded, list | tuple) else [loaded]
     for spec in specs:
         if not isinstance(spec, AlgorithmSpec):
             raise InvalidInput(
-                f"is a {type(spec).__name__}; let it be an AlgorithmSpec or a list of them"
+                f"is a {type(spec).__name__}; make it an AlgorithmSpec or a list of them"
             )
     return specs
 
@@ -114,12 +115,12 @@ def _add(algorithms: dict[str, AlgorithmSpec], more: Iterable[AlgorithmSpec]) ->
     names = [spec.name for spec in fresh]
     for name in names:
         if name in algorithms or names.count(name) > 1:
-            raise InvalidInput(f"there is an algorithm {name} already; name it otherwise")
+            raise InvalidInput(f"there is already an algorithm {name}; choose another name")
     algorithms.update((spec.name, spec) for spec in fresh)
 
 
 def _in_turn(specs: Iterable[AlgorithmSpec]) -> Iterator[tuple[str, CandidateModel]]:
-    """One configuration of each algorithm, then the next of each, as long as there are some."""
+    """Yield one configuration of each algorithm, then the next of each, until all are used."""
     waiting = [(spec, spec.configurations()) for spec in specs]
     while waiting:
         going = []
@@ -137,5 +138,5 @@ def _check_suits(spec: AlgorithmSpec, task: Task | None) -> None:
     if task is None:
         raise InvalidInput(f"{spec.name} trains on data; name the study's data, or leave it out")
     if not spec.needs_data:
-        raise InvalidInput(f"{spec.name} takes no data; leave it out, or make a study without data")
-    raise InvalidInput(f"{spec.name} is not for {task} but {', '.join(spec.tasks)}; leave it out")
+        raise InvalidInput(f"{spec.name} takes no data; leave it out, or use a study without data")
+    raise InvalidInput(f"{spec.name} is for {', '.join(spec.tasks)}, not for {task}; leave it out")

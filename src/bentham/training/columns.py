@@ -1,4 +1,4 @@
-"""What a column of a table holds: a number, one of a few values, or nothing to learn from."""
+"""The type of a table's column: numbers, categories, or nothing to learn from."""
 
 import re
 
@@ -8,7 +8,7 @@ from bentham.training.dataset import ColumnSummary, ColumnType
 from bentham.training.reading import as_categories, as_numbers
 from bentham.training.refusals import shown
 
-MOSTLY = 0.95  # of the values that are there: then the rest is taken for slips
+MOSTLY = 0.95  # of the present values; the rest is then treated as errors
 MANY_VALUES = 50
 DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([ T].{1,40})?"
@@ -21,7 +21,7 @@ SPLIT_DATES = "split them into numbers (year, month, days since), then upload ag
 
 
 def odd_column(name: str, column: pd.Series, what: str) -> ColumnSummary:
-    """A column whose values are no numbers and no texts."""
+    """Summarize a column whose values are neither numbers nor texts."""
     remedy = SPLIT_DATES if "dates" in what else "write them as columns of numbers or texts"
     return ColumnSummary(
         name=name, type="ignored", missing=int(column.isna().sum()), distinct=0, rarest=0,
@@ -30,14 +30,14 @@ def odd_column(name: str, column: pd.Series, what: str) -> ColumnSummary:
 
 
 def describe(name: str, column: pd.Series) -> ColumnSummary:
-    """Count the values of a column, infer its type and say what is odd.
+    """Count the values of a column, infer its type and note what is unusual.
 
-    Values are counted as the texts that would be classes, whatever the type.
+    Whatever the type, values are counted as texts, as if they were classes.
     """
     counts = as_categories(column).value_counts()
     numbers = as_numbers(column)
     present, found = int(counts.sum()), int(numbers.notna().sum())
-    are_numbers = pd.api.types.is_numeric_dtype(column.dtype)  # then what is infinite is no slip
+    are_numbers = pd.api.types.is_numeric_dtype(column.dtype)  # then infinite values are not errors
     numeric = found > 0 and (are_numbers or found >= MOSTLY * present)
     whole = bool(numeric and (numbers.dropna() % 1 == 0).all())
     declared = isinstance(column.dtype, pd.CategoricalDtype) or (
@@ -47,7 +47,7 @@ def describe(name: str, column: pd.Series) -> ColumnSummary:
     if present == 0:
         kind, note = "ignored", "left out: all its values are missing"
     elif len(counts) == 1 and present == len(column):
-        kind, note = "ignored", f"left out: it has one value only, {shown(counts.index[0])}"
+        kind, note = "ignored", f"left out: it has only one value, {shown(counts.index[0])}"
     elif declared:
         kind, note = "category", ""
     elif not numeric:
@@ -70,12 +70,12 @@ def _of_texts(counts: pd.Series) -> tuple[ColumnType, str]:
     many = len(counts) > MANY_VALUES and len(counts) > present / 2
     if _share(counts, texts.str.fullmatch(DECIMAL_COMMA)) >= MOSTLY:
         kind: ColumnType = "ignored" if many or len(counts) == present else "category"
-        taken = "left out" if kind == "ignored" else "taken for categories"
+        taken = "left out" if kind == "ignored" else "treated as categories"
         return kind, f"{taken}: its numbers have a decimal comma; write them with a point (1.5)"
     if many or len(counts) == present:
         return "ignored", (
-            f"left out: {len(counts):,} different texts in {present:,} rows, such as names or free "
-            "text, tell a model little; group them into few, or set its type to category"
+            f"left out: {len(counts):,} distinct texts in {present:,} rows, such as names or free "
+            "text, are of little use to a model; group them into a few, or set its type to category"
         )
     return "category", ""
 
@@ -88,15 +88,17 @@ def _about_numbers(column: pd.Series, numbers: pd.Series, counts: pd.Series) -> 
     strays = column[numbers.isna() & column.notna()]
     if len(strays):
         return (
-            f"{len(strays)} of its values are no numbers, such as {shown(strays.iloc[0])}, and "
+            f"{len(strays)} of its values are not numbers, such as {shown(strays.iloc[0])}, and "
             "count as missing; correct them, or set its type to category"
         )
     if len(counts) <= MANY_VALUES and numbers.nunique() < len(counts):
-        return "some numbers are written in several ways (1 and 1.0); as classes they count apart"
+        return (
+            "some numbers are written in several ways (1 and 1.0); as classes, these are different"
+        )
     return ""
 
 
 def formulas_in(column: pd.Series) -> int:
-    """How many values a spreadsheet would take for formulas."""
+    """Return the number of values that a spreadsheet would treat as formulas."""
     texts = as_categories(column).dropna().astype("str")
     return int(as_numbers(texts[texts.str.match(FORMULA)]).isna().sum())

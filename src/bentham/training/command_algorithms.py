@@ -1,4 +1,4 @@
-"""Algorithms that are a command of the operator's: a template in a TOML file.
+"""Algorithms that run a command of the operator, given as a template in a TOML file.
 
     [algorithms.our-net]
     title = "Our network"
@@ -11,8 +11,8 @@
     log = true
     default = 1e-3
 
-The command is split into words first and each word is filled in afterwards; no shell sees it. It
-prints its score, which is better when larger, as a line of JSON: see `reports`.
+The command is split into words first, then the placeholders in each word are filled in; no shell
+is involved. It prints its score (larger is better) as a line of JSON: see `reports`.
 """
 
 import json
@@ -29,20 +29,20 @@ from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec, Choice, Parameter, Real, Whole
 from bentham.training.training_plan import Task, TrainingPlan
 
-# What a command may be told of the data; `seed` every command may be told.
+# The placeholders for a study's data; `seed` is available without data, too.
 OF_DATA = ("data", "format", "target", "task", "metric")
 _PLACEHOLDERS = (*OF_DATA, "seed")
 _TASKS: tuple[Task, ...] = ("classification", "regression")
 
 
 def read_commands(file: Path) -> list[AlgorithmSpec]:
-    """The algorithms of a file; refused as a whole if one is wrong, so that none is missed."""
+    """Read the algorithms of a file; raises if any is invalid, so that none is silently missing."""
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read ({error.strerror}); check the path") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InvalidInput(f"{file}: is no TOML ({error}); correct it there") from None
+        raise InvalidInput(f"{file}: is not valid TOML ({error}); correct it there") from None
     _known(content, {"algorithms"}, f"{file}")
     algorithms = _table(content.get("algorithms", {}), f"{file}: algorithms")
     return [
@@ -52,7 +52,7 @@ def read_commands(file: Path) -> list[AlgorithmSpec]:
 
 
 def placeholders(training: TrainingPlan | None, path: str) -> dict[str, str]:
-    """What fills the placeholders of a command, besides its configuration."""
+    """Return the values of a command's placeholders, apart from its configuration."""
     if training is None:
         return {"seed": "0"}
     return {
@@ -68,14 +68,14 @@ def placeholders(training: TrainingPlan | None, path: str) -> dict[str, str]:
 def command_line(
     spec: AlgorithmSpec, configuration: Mapping[str, Setting], values: Mapping[str, str]
 ) -> list[str]:
-    """The words of the command, filled in; to be run without a shell."""
+    """Return the words of the command, filled in, to run without a shell."""
     settings = {name: _text(value) for name, value in spec.check(configuration).items()}
     words = []
     for word in spec.command:
-        # A column's name is the tenant's: it must not become an option of the command.
+        # The tenant chooses the column's name: it must not become an option of the command.
         if word.startswith("{target}") and values.get("target", "").startswith("-"):
             raise InvalidInput(
-                f"the target {values['target']!r} would be taken for an option of the command; "
+                f"the target {values['target']!r} would be read as an option of the command; "
                 "rename the column, or write --target={target} in the template"
             )
         words.append(word.format_map({**values, **settings}))
@@ -91,14 +91,14 @@ def _read(name: str, said: Mapping[str, Any], place: str) -> AlgorithmSpec:
     for each, space in spaces.items():
         here = f"{place}.parameters.{each}"
         if each in _PLACEHOLDERS:
-            raise InvalidInput(f"{here}: {each} is filled in by Bentham; name it otherwise")
+            raise InvalidInput(f"{here}: {each} is filled in by Bentham; choose another name")
         parameters[each], defaults[each] = _parameter(_table(space, here), here)
     _check_placeholders(command, parameters, place)
     tasks = said.get("tasks", [])
     if not isinstance(tasks, list) or any(task not in _TASKS for task in tasks):
-        raise InvalidInput(f"{place}.tasks: is {tasks!r:.100}; list of {' and '.join(_TASKS)}")
+        raise InvalidInput(f"{place}.tasks: is {tasks!r:.100}; list {' or '.join(_TASKS)}, or both")
     if tasks and not any("{data}" in word for word in command):
-        raise InvalidInput(f"{place}.tasks: the command takes no {{data}}; add it, or remove tasks")
+        raise InvalidInput(f"{place}.tasks: the command has no {{data}}; add it, or remove tasks")
     try:
         return AlgorithmSpec(
             name=name,
@@ -120,9 +120,9 @@ def _words(command: object, place: str) -> tuple[str, ...]:
     except ValueError as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{place}.command: {error}; close what was opened") from None
+        raise InvalidInput(f"{place}.command: {error}; close quotes and end escapes") from None
     if not words or "{" in words[0]:
-        raise InvalidInput(f"{place}.command: begin it with the program to run")
+        raise InvalidInput(f"{place}.command: start it with the program to run")
     return words
 
 
@@ -135,30 +135,30 @@ def _check_placeholders(
             fields = [part[1:] for part in Formatter().parse(word) if part[1] is not None]
         except ValueError as error:
             raise InvalidInput(
-                f"{place}.command: {word!r} ({error}); write {{{{ and }}}} for braces themselves"
+                f"{place}.command: {word!r} ({error}); write {{{{ and }}}} for literal braces"
             ) from None
         for field, specification, conversion in fields:
             if specification or conversion or not re.fullmatch(r"\w+", field or ""):
                 raise InvalidInput(
-                    f"{place}.command: {word!r} has a placeholder that is no plain name; write "
-                    "{name}, and {{ and }} for braces themselves"
+                    f"{place}.command: {word!r} has a placeholder that is not a plain name; write "
+                    "{name}, and {{ and }} for literal braces"
                 )
             used.add(field or "")
     unknown = sorted(used - set(parameters) - set(_PLACEHOLDERS))
     if unknown:
         raise InvalidInput(
-            f"{place}.command: nothing fills {{{unknown[0]}}}; declare it under parameters, or use "
+            f"{place}.command: {{{unknown[0]}}} is unknown; declare it under parameters, or use "
             f"one of {', '.join(_PLACEHOLDERS)}"
         )
     unused = [name for name in parameters if name not in used]
     if unused:
         raise InvalidInput(
-            f"{place}.parameters.{unused[0]}: varies, but the command has no {{{unused[0]}}}; "
+            f"{place}.parameters.{unused[0]}: is declared, but the command has no {{{unused[0]}}}; "
             "add it there, or remove the parameter"
         )
     if "data" not in used and used & set(OF_DATA):
         raise InvalidInput(
-            f"{place}.command: takes {{{min(used & set(OF_DATA))}}} but no {{data}}; add {{data}}"
+            f"{place}.command: has {{{min(used & set(OF_DATA))}}} but no {{data}}; add {{data}}"
         )
 
 
@@ -178,7 +178,7 @@ def _parameter(said: Mapping[str, Any], place: str) -> tuple[Parameter, Setting]
 
 def _space(said: Mapping[str, Any], place: str) -> Parameter:
     if ("choices" in said) == ("low" in said or "high" in said):
-        raise InvalidInput(f"{place}: give low and high, or choices; one of the two")
+        raise InvalidInput(f"{place}: give either low and high, or choices")
     log, ordered = said.get("log", False), said.get("ordered", False)
     for name, switch in (("log", log), ("ordered", ordered)):
         if not isinstance(switch, bool):
@@ -188,11 +188,13 @@ def _space(said: Mapping[str, Any], place: str) -> Parameter:
         if not isinstance(choices, list) or not all(
             isinstance(each, str | int | float | bool) for each in choices
         ):
-            raise InvalidInput(f"{place}.choices: list texts, numbers, true or false")
+            raise InvalidInput(f"{place}.choices: give a list of texts, numbers, true or false")
         return Choice(tuple(choices), ordered)
     ends = [said.get("low"), said.get("high")]
     if any(isinstance(end, bool) or not isinstance(end, int | float) for end in ends):
-        raise InvalidInput(f"{place}: low is {ends[0]!r:.100} and high {ends[1]!r:.100}; numbers")
+        raise InvalidInput(
+            f"{place}: low is {ends[0]!r:.100} and high is {ends[1]!r:.100}; give two numbers"
+        )
     low, high = ends
     if isinstance(low, int) and isinstance(high, int):
         return Whole(low, high, log)
@@ -202,13 +204,13 @@ def _space(said: Mapping[str, Any], place: str) -> Parameter:
 
 
 def _text(value: Setting) -> str:
-    """A value as a word of a command line: texts as they are, the rest as JSON writes it."""
+    """Return a value as a word of a command line: texts unchanged, other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _string(value: object, place: str) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise InvalidInput(f"{place}: is {value!r:.100}; write a text in one line")
+        raise InvalidInput(f"{place}: is {value!r:.100}; write a text on one line")
     return value
 
 
@@ -222,6 +224,6 @@ def _known(said: Mapping[str, Any], known: set[str], place: str) -> None:
     unknown = sorted(set(said) - known)
     if unknown:
         raise InvalidInput(
-            f"{place}: nothing is known of {unknown[0][:100]!r}; remove it, or use one of "
+            f"{place}: the key {unknown[0][:100]!r} is unknown; remove it, or use one of "
             f"{', '.join(sorted(known))}"
         )

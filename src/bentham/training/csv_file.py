@@ -1,5 +1,7 @@
-"""CSV before it is read as a table: whether it is text at all, how its values are separated, and
-whether every line has as many as the header. The reader of pandas would fill and cut lines.
+"""Checks of a CSV file before it is read as a table.
+
+They find out whether it is text, how its values are separated, and whether every line has as many
+values as the header. Pandas would silently pad and cut lines.
 """
 
 import csv
@@ -15,9 +17,9 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
 LONGEST_LINE = 2**22
 LONGEST_VALUE = 2**17
 PIECE = 2**20
-SAMPLE = 50  # lines that tell which sign separates values
+SAMPLE = 50  # lines used to detect the delimiter
 AS_UTF8 = "save it as CSV in UTF-8 (in a spreadsheet: Save as, CSV UTF-8)"
-# How files begin that are something else.
+# The first bytes of files in other formats.
 OTHERS = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
@@ -29,7 +31,7 @@ OTHERS = {
     b"BZh": "compressed with bzip2",
     b"(\xb5/\xfd": "compressed with zstd",
     b"\xfd7zXZ": "compressed with xz",
-    b"PAR1": "a Parquet file (then upload it as Parquet)",
+    b"PAR1": "a Parquet file (which can be uploaded as Parquet)",
     b"SQLite format 3": "a SQLite database",
     b"\x80\x04\x95": "a pickle",
     b"\xff\xfe": "text in UTF-16",
@@ -39,16 +41,16 @@ OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a CSV file is laid out."""
+    """The layout of a CSV file."""
 
     delimiter: str
-    names: list[str]  # as they stand in the header; some may be empty
+    names: list[str]  # as in the header, without spaces around them; some may be empty
     rows: int
     padded: bool  # whether there were spaces around names
 
 
 def layout_of(path: Path) -> Layout:
-    """Look through the whole file once; refuse what is not a table."""
+    """Read through the whole file once; raise if it is not a table."""
     _check_bytes(path)
     with open(path, encoding="utf-8-sig", newline="") as lines:
         delimiter = _delimiter(list(islice(lines, SAMPLE)))
@@ -74,7 +76,7 @@ def _check_bytes(path: Path) -> None:
         piece = file.read(PIECE)
         if not piece.strip(b"\xef\xbb\xbf \t\r\n"):
             raise FileRefused(
-                "the file is empty; a CSV has a line of column names, then one per row"
+                "the file is empty; a CSV file has a line of column names, then one line per row"
             )
         for start, what in OTHERS.items():
             if piece.startswith(start):
@@ -101,7 +103,7 @@ def _check_bytes(path: Path) -> None:
 def _check_text(piece: bytes, line: int) -> None:
     if b"\0" in piece:
         at = line + piece[: piece.index(b"\0")].count(b"\n")
-        raise FileRefused(f"line {at} holds a NUL byte, so this is no text in UTF-8; {AS_UTF8}")
+        raise FileRefused(f"line {at} contains a NUL byte, so this is not UTF-8 text; {AS_UTF8}")
     whole = piece[: len(piece) - len(_unfinished(piece))]
     try:
         whole.decode()
@@ -113,10 +115,10 @@ def _check_text(piece: bytes, line: int) -> None:
 
 
 def _unfinished(piece: bytes) -> bytes:
-    """The beginning of a character at the end of a piece, whose rest is in the next one."""
+    """Return the incomplete character at the end of a piece; its rest is in the next piece."""
     for back in range(1, min(4, len(piece)) + 1):
         byte = piece[-back]
-        if byte & 0xC0 == 0x80:  # one of the further bytes of a character
+        if byte & 0xC0 == 0x80:  # a continuation byte
             continue
         length = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
         return piece[-back:] if length > back else b""
@@ -124,10 +126,10 @@ def _unfinished(piece: bytes) -> bytes:
 
 
 def _delimiter(lines: list[str]) -> str:
-    """The sign that splits the most lines just like the header, and the header the most."""
+    """Return the delimiter that gives most lines the header's length, then the longest header."""
     if lines and lines[0].lower().startswith("sep="):
         raise FileRefused(
-            f"the first line is {shown(lines[0].strip())}, for a spreadsheet; remove it"
+            f"the first line is {shown(lines[0].strip())}, meant for a spreadsheet; remove it"
         )
 
     def fit(delimiter: str) -> tuple[float, int]:
@@ -145,13 +147,13 @@ def _delimiter(lines: list[str]) -> str:
     if fit(best) == (0.0, 0):
         raise FileRefused(
             "there is only one column: no comma, semicolon, tab or vertical bar in the header "
-            f"({shown(lines[0].strip())}); a target and something to learn it from are needed"
+            f"({shown(lines[0].strip())}); a target and a column to learn it from are required"
         )
     return best
 
 
 def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each line's number and values, without the blank ones."""
+    """Yield the line number and the values of each row, without blank lines."""
     csv.field_size_limit(LONGEST_VALUE)
     with open(path, encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
@@ -173,24 +175,24 @@ def _is_blank(values: list[str]) -> bool:
 
 def _broken(line: int, error: str) -> str:
     if "end of data" in error:
-        return f'a quote (") in the row that begins in line {line} is never closed; close it'
+        return f'a quote (") in the row that starts in line {line} is never closed; close it'
     if "field larger" in error:
         return (
-            f"a value in the row that begins in line {line} is longer than {LONGEST_VALUE >> 10} "
-            'KiB; shorten it, or close the quote (") that it begins with'
+            f"a value in the row that starts in line {line} is longer than {LONGEST_VALUE >> 10} "
+            'KiB; shorten it, or close the quote (") that it starts with'
         )
     return (
-        f"line {line} cannot be read ({error}); a value in quotes ends with its second quote, and "
-        'a quote inside is written twice ("")'
+        f"line {line} cannot be read ({error}); a quoted value ends with its second quote, and "
+        'a quote inside it is written twice ("")'
     )
 
 
 def _ragged(line: int, found: int, expected: int, delimiter: str) -> str:
-    hint = "quote values that hold the separator, or correct the line"
+    hint = "quote values that contain the separator, or correct the line"
     if found == expected + 1:
-        hint = "if each line begins with a row number, name that column too; else " + hint
+        hint = "if each line starts with a row number, name that column, too; otherwise " + hint
     return (
-        f"line {line} has {found:,} values where the header names {expected:,} columns "
+        f"line {line} has {found:,} values, but the header names {expected:,} columns "
         f"(separated by {DELIMITERS[delimiter]}); {hint}"
     )
 
@@ -198,5 +200,6 @@ def _ragged(line: int, found: int, expected: int, delimiter: str) -> str:
 def _check_header(names: list[str]) -> None:
     if len(names) > MOST_COLUMNS:
         raise FileRefused(
-            f"there are {len(names):,} columns, {MOST_COLUMNS:,} are allowed; leave some out"
+            f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} are allowed; leave some "
+            "out"
         )

@@ -1,4 +1,4 @@
-"""A file of data, and what was found in it."""
+"""A data file, and what was found in it."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -8,19 +8,19 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 LONGEST_COLUMN = 200
 MOST_COLUMNS = 2000
 MOST_NOTES, LONGEST_NOTE = 100, 2000
-# A number, one of a few values, or nothing to learn from.
+# A number, one of a few values, or not used for learning.
 ColumnType = Literal["number", "category", "ignored"]
 Format = Literal["csv", "parquet"]
 
 
 def is_storable(text: str) -> bool:
-    """Whether every store can hold it: no NUL, no half of a character."""
+    """Whether every database can store the text: it has no NUL and no lone surrogate."""
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _storable(text: str) -> str:
     if not is_storable(text):
-        raise ValueError("holds a character that cannot be stored")
+        raise ValueError("contains a character that cannot be stored")
     return text
 
 
@@ -32,11 +32,11 @@ ColumnName = Annotated[
 
 
 class ColumnSummary(BaseModel):
-    """One column: its type as inferred, and what a choice of target or type hangs on.
+    """One column: its inferred type, and what a choice of target or type depends on.
 
-    `distinct` counts the values that are not missing, `rarest` the rows of the rarest of them,
-    `singles` the values that stand in one row only; `whole` says that all its numbers are whole.
-    `note` tells what was noticed, and done about it.
+    `distinct` is the number of distinct values that are not missing, `rarest` the number of rows
+    of the rarest of them, and `singles` the number of values that occur in only one row. `whole`
+    is true if all its numbers are whole. `note` says what was noticed and what was done about it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,9 +53,9 @@ class ColumnSummary(BaseModel):
 
 
 class Inspection(BaseModel):
-    """What was found in a file before it became a dataset; `refusal` says why it cannot be one.
+    """What was found in a file before it becomes a dataset; `refusal` says why it cannot be one.
 
-    Within bounds, since a file may have got the better of the process that looked into it.
+    Sizes are limited, because a hostile file may have taken over the process that inspected it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,13 +69,13 @@ class Inspection(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file that was stored, by its id and name, and the columns found in it."""
+    """A stored file: its id, name and content hash, and the columns found in it."""
 
     id: str
     name: str
     hash: str
     format: Format
-    delimiter: str  # between the values of a line of CSV
+    delimiter: str  # between the values of a CSV line
     bytes: int
     rows: int
     columns: tuple[ColumnSummary, ...]

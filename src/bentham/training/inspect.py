@@ -1,8 +1,8 @@
-"""What is in a file, before it becomes a dataset: `python -m bentham.training.inspect PATH`.
+"""Inspects a file before it becomes a dataset: `python -m bentham.training.inspect PATH`.
 
-Whoever uploads may be hostile, and the readers of files are large programs. So a service runs this
-in a process of its own, which limits its memory and its time by itself. It prints one line of JSON,
-for a refusal too. Should it end without one, a limit or the file has killed it.
+Uploads may be hostile, and file readers are large programs. So the service runs this in a separate
+process, which limits its own memory and CPU time. It prints one line of JSON, for a refusal, too.
+If it ends without one, a limit or the file has killed it.
 """
 
 import argparse
@@ -31,22 +31,22 @@ from bentham.training.reading import as_numbers, read_table
 from bentham.training.refusals import FileRefused, listed, shown
 
 LEAST_ROWS = 10
-MEMORY_MIB, SECONDS = 4096, 60  # unless told otherwise
-GRACE_SECONDS = 5  # from the request to end to the kill
+MEMORY_MIB, SECONDS = 4096, 60  # defaults
+GRACE_SECONDS = 5  # from SIGXCPU to the kill
 
 
-def inspect_file(path: Path, format: Format) -> Inspection:  # noqa: A002 - as datasets call it
-    """The columns of a file and what is odd about them, or why it cannot be a dataset."""
+def inspect_file(path: Path, format: Format) -> Inspection:  # noqa: A002 - the name in datasets
+    """Describe the columns of a file and what is unusual, or why it cannot be a dataset."""
     try:
         return _inspect(path, format)
     except FileRefused as refusal:
         return Inspection(refusal=str(refusal))
     except MemoryError:
         return Inspection(
-            refusal="the table takes more memory than is allowed here; draw a sample of the rows, "
+            refusal="the table needs more memory than is allowed here; draw a sample of the rows, "
             "or leave out columns"
         )
-    except Exception as error:  # what a reader raises on hostile bytes cannot be foreseen
+    except Exception as error:  # a reader may raise anything on hostile bytes
         said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         detail = " ".join(said.replace(str(path), "the file").split())[:200]
         return Inspection(refusal=f"the file cannot be read as {format} ({detail}); write it again")
@@ -61,9 +61,9 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
         rows, delimiter = layout.rows, layout.delimiter
         notes = _about_header(layout.names, delimiter)
         if layout.padded:
-            notes.append("spaces around the names of columns are left out")
+            notes.append("spaces around column names are removed")
     else:
-        # Only here: a CSV is read without this library in the process.
+        # Imported only here, so that CSV files are read without this library.
         from bentham.training.parquet_file import names_in, odd_types
 
         (names, rows), delimiter = names_in(path), ","
@@ -72,7 +72,7 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
     if rows < LEAST_ROWS:
         raise FileRefused(
             f"there {'is 1 row' if rows == 1 else f'are {rows} rows'} of data; at least "
-            f"{LEAST_ROWS} are needed, since some are held out to judge models: add rows"
+            f"{LEAST_ROWS} are required, since some are held out to evaluate models; add rows"
         )
     table = read_table(str(path), delimiter if format == "csv" else None)
     _check_same(table, names, rows, format)
@@ -90,7 +90,7 @@ def _check_names(names: list[str]) -> None:
     for name in names:
         if len(name) > LONGEST_COLUMN:
             raise FileRefused(
-                f"the name of a column has {len(name):,} characters ({shown(name)}), "
+                f"the name of a column has {len(name):,} characters ({shown(name)}), at most "
                 f"{LONGEST_COLUMN} are allowed; shorten it, or add a line of names if there is none"
             )
         if not name or not is_storable(name):
@@ -104,15 +104,15 @@ def _check_names(names: list[str]) -> None:
         )
     if len(names) < 2:
         raise FileRefused(
-            "there is only one column; a target and something to learn it from are needed"
+            "there is only one column; a target and a column to learn it from are required"
         )
 
 
 def _check_same(table: pd.DataFrame, names: list[str], rows: int, format: Format) -> None:  # noqa: A002
-    """What trials will read must be what was looked at."""
+    """Raise unless the table that trials will read is the one that was inspected."""
     found = list(table.columns)
     if format == "parquet" and set(found) < set(names):
-        return  # a column that pandas wrote as the index comes back as the index
+        return  # pandas reads a column that it wrote as the index as the index again
     if found != names or len(table) != rows:
         if (len(found), len(table)) == (len(names), rows):
             other = next(pair for pair in zip(names, found, strict=True) if pair[0] != pair[1])
@@ -132,7 +132,7 @@ def _about_header(names: list[str], delimiter: str) -> list[str]:
     if delimiter != ",":
         notes.append(f"values are separated by {DELIMITERS[delimiter]}")
     if unnamed := [f"Unnamed: {at}" for at, name in enumerate(names) if not name]:
-        notes.append(f"columns without a name are called by their place: {listed(unnamed)}")
+        notes.append(f"columns without a name are named by their position: {listed(unnamed)}")
     if (numbers := int(as_numbers(pd.Series(names, dtype="str")).notna().sum())) > len(names) / 2:
         notes.append(
             f"{numbers} of {len(names)} columns have numbers as names; if the first line is data, "
@@ -147,9 +147,9 @@ def _about_formulas(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[s
     if not found:
         return []
     return [
-        f"{sum(found.values()):,} values of {listed(list(found))} begin as formulas do (=, +, -, @ "
-        "or a tab); they are kept as plain text and never evaluated, but a spreadsheet that opens "
-        "them may do so"
+        f"{sum(found.values()):,} values of {listed(list(found))} start like formulas (=, +, -, @ "
+        "or a tab); they are stored as plain text and never evaluated, but a spreadsheet that "
+        "opens them may evaluate them"
     ]
 
 
@@ -163,25 +163,25 @@ def _limit(memory_mib: int, seconds: int) -> None:
     signal.signal(signal.SIGXCPU, too_slow)
     seconds_at_end = seconds + ceil(process_time())
     resource.setrlimit(resource.RLIMIT_CPU, (seconds_at_end, seconds_at_end + GRACE_SECONDS))
-    if sys.platform == "linux":  # elsewhere a process may map more before it begins
+    if sys.platform == "linux":  # elsewhere a process may map more from the start
         resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def main() -> int:
-    """Inspect the file that the command line names."""
+    """Inspect the file named on the command line."""
     parser = argparse.ArgumentParser(
         prog="bentham.training.inspect", description=inspect_file.__doc__
     )
     parser.add_argument("path", type=Path)
     parser.add_argument("--format", choices=["csv", "parquet"], default="csv")
-    parser.add_argument("--memory", type=int, default=MEMORY_MIB, help="MiB of address space")
-    parser.add_argument("--seconds", type=int, default=SECONDS, help="of CPU time")
+    parser.add_argument("--memory", type=int, default=MEMORY_MIB, help="address space in MiB")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="CPU time in seconds")
     asked = parser.parse_args()
     try:
         _limit(asked.memory, asked.seconds)
         found = inspect_file(asked.path, asked.format)
-    except FileRefused as refusal:  # too slow, noticed outside
+    except FileRefused as refusal:  # the CPU limit was reached outside `inspect_file`
         found = Inspection(refusal=str(refusal))
     signal.signal(signal.SIGXCPU, signal.SIG_IGN)
     print(found.model_dump_json())

@@ -1,21 +1,21 @@
-"""How predictions may be judged. Whatever the metric, scores are better when larger.
+"""Metrics to evaluate predictions. Whatever the metric, a larger score is better.
 
-What is computed stands in `script_runtime.py`, whose functions are part of every script.
+The metrics are computed in `script_runtime.py`, whose functions are copied into every script.
 """
 
 from dataclasses import dataclass
 
 from bentham.training.training_plan import Task
 
-# Below -1 a score says no more than that a model is useless; one wild value must not bend what is
-# learned from all.
-_AS_IT_IS = "as it is"
-_OF_CONSTANT = "1 - loss / loss of {}, both on the rows held out; at least -1"
+# Any score below -1 only says that a model is useless, and one extreme value must not distort what
+# is learned from all scores.
+_AS_IT_IS = "the metric itself"
+_OF_CONSTANT = "1 - loss / loss of predicting {}, both on the held-out rows; at least -1"
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """How predictions are judged: `score` tells how the score is made of the metric."""
+    """A metric; `score` describes how the score is computed from it."""
 
     name: str
     task: Task
@@ -30,50 +30,55 @@ def _metric(name: str, task: Task, title: str, score: str = _AS_IT_IS) -> Metric
 METRICS: dict[str, MetricSpec] = {
     metric.name: metric
     for metric in (
-        _metric("accuracy", "classification", "share of rows told right"),
-        _metric("balanced-accuracy", "classification", "share told right, mean over the classes"),
+        _metric("accuracy", "classification", "fraction of rows classified correctly"),
+        _metric("balanced-accuracy", "classification", "recall, mean over the classes"),
         _metric("f1-macro", "classification", "F1, mean over the classes"),
-        _metric("matthews", "classification", "Matthews correlation; 0 is guessing"),
+        _metric("matthews", "classification", "Matthews correlation; 0 is random guessing"),
         _metric(
             "roc-auc",
             "classification",
-            "area under the ROC curve; of each class against the rest if there are several, mean",
+            "area under the ROC curve; with more than two classes, the one-versus-rest mean",
         ),
         _metric(
             "average-precision",
             "classification",
-            "average precision of the class that sorts last; mean over the classes if there are "
-            "more than two",
+            "average precision of the class that sorts last; with more than two classes, the mean "
+            "over the classes",
         ),
         _metric(
             "log-loss",
             "classification",
-            "logarithmic loss of the probabilities",
-            _OF_CONSTANT.format("the classes' shares in training"),
+            "logarithmic loss of the predicted probabilities",
+            _OF_CONSTANT.format("the class frequencies of the training rows"),
         ),
-        _metric("r2", "regression", "share of the variance explained", "as it is; at least -1"),
+        _metric(
+            "r2",
+            "regression",
+            "fraction of the variance explained",
+            "the metric itself; at least -1",
+        ),
         _metric(
             "rmse",
             "regression",
-            "root of the mean squared error",
-            _OF_CONSTANT.format("the mean of training"),
+            "root mean squared error",
+            _OF_CONSTANT.format("the mean of the training rows"),
         ),
         _metric(
             "mae",
             "regression",
             "mean absolute error",
-            _OF_CONSTANT.format("the median of training"),
+            _OF_CONSTANT.format("the median of the training rows"),
         ),
         _metric(
             "median-absolute-error",
             "regression",
             "median absolute error",
-            _OF_CONSTANT.format("the median of training"),
+            _OF_CONSTANT.format("the median of the training rows"),
         ),
     )
 }
 
 
 def default_metric(task: Task) -> str:
-    """What a study is judged by that does not say."""
+    """Return the metric of a study that names none."""
     return "accuracy" if task == "classification" else "r2"

@@ -1,4 +1,4 @@
-"""What may vary of an algorithm: a number, a whole number, or one of a few values."""
+"""The ranges of hyperparameters: a number, a whole number, or one of a few values."""
 
 import json
 import math
@@ -9,12 +9,12 @@ from bentham.errors import InvalidInput
 
 # A value of a hyperparameter.
 Setting: TypeAlias = bool | int | float | str | None
-_DIGITS = 3  # significant ones of a sampled number: so it prints well and is the same everywhere
+_DIGITS = 3  # significant digits of a sampled number: short, and the same on every machine
 
 
 @dataclass(frozen=True)
 class Real:
-    """A number from low to high, evenly, or evenly in its logarithm."""
+    """A number from low to high, uniform on a linear or a logarithmic scale."""
 
     low: float
     high: float
@@ -24,18 +24,18 @@ class Real:
         _check_range(self.low, self.high, self.log)
 
     def at(self, share: float) -> float:
-        """The value at a share of the way from low to high."""
+        """Return the value at a fraction, from 0 to 1, of the way from low to high."""
         value = float(f"{_between(self.low, self.high, self.log, share):.{_DIGITS}g}")
         return min(max(value, float(self.low)), float(self.high))
 
     def holds(self, value: Setting) -> bool:
-        """Whether this is one of its values."""
+        """Whether the value is one of this parameter's."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
         return self.low <= value <= self.high
 
     def encode(self, name: str, value: Setting) -> dict[str, float]:
-        """The value as a feature from 0 to 1."""
+        """Return the value as a feature from 0 to 1."""
         assert isinstance(value, int | float)
         return {name: _share(self.low, self.high, self.log, value)}
 
@@ -45,7 +45,7 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number from low to high, evenly, or evenly in its logarithm."""
+    """A whole number from low to high, uniform on a linear or a logarithmic scale."""
 
     low: int
     high: int
@@ -55,7 +55,7 @@ class Whole:
         _check_range(self.low, self.high, self.log)
 
     def at(self, share: float) -> int:
-        """The value at a share of the way from low to high; each has an equal part of the way."""
+        """Return the value at a fraction, from 0 to 1, of the way from low to high."""
         if self.log:
             value = round(_between(self.low, self.high, True, share))
         else:
@@ -63,11 +63,11 @@ class Whole:
         return min(max(value, self.low), self.high)
 
     def holds(self, value: Setting) -> bool:
-        """Whether this is one of its values."""
+        """Whether the value is one of this parameter's."""
         return type(value) is int and self.low <= value <= self.high
 
     def encode(self, name: str, value: Setting) -> dict[str, float]:
-        """The value as a feature from 0 to 1."""
+        """Return the value as a feature from 0 to 1."""
         assert isinstance(value, int)
         return {name: _share(self.low, self.high, self.log, value)}
 
@@ -77,25 +77,27 @@ class Whole:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values; if ordered, neighbours are alike."""
+    """One of a few values; if ordered, neighbours are similar."""
 
     values: tuple[Setting, ...]
     ordered: bool = False
 
     def __post_init__(self) -> None:
         if len({canonical(value) for value in self.values}) < max(2, len(self.values)):
-            raise InvalidInput(f"a choice of {list(self.values)}; give two or more different ones")
+            raise InvalidInput(
+                f"the choices are {list(self.values)}; give at least two, without duplicates"
+            )
 
     def at(self, share: float) -> Setting:
-        """The value at a share of the way; each has an equal part of it."""
+        """Return the value at a fraction from 0 to 1, of which each value has an equal part."""
         return self.values[min(math.floor(share * len(self.values)), len(self.values) - 1)]
 
     def holds(self, value: Setting) -> bool:
-        """Whether this is one of its values."""
+        """Whether the value is one of this parameter's."""
         return canonical(value) in {canonical(each) for each in self.values}
 
     def encode(self, name: str, value: Setting) -> dict[str, float]:
-        """The value as features from 0 to 1: its place, or one for each value."""
+        """Return the value as features from 0 to 1: its position, or one feature per value."""
         known = [canonical(each) for each in self.values]
         place = known.index(canonical(value))
         if self.ordered:
@@ -110,7 +112,7 @@ Parameter: TypeAlias = Real | Whole | Choice
 
 
 def canonical(value: object) -> str:
-    """A value as JSON that is the same wherever it is written; `1`, `1.0` and `true` differ."""
+    """Return a value as canonical JSON, the same everywhere; `1`, `1.0` and `true` differ."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -130,4 +132,4 @@ def _check_range(low: float, high: float, log: bool) -> None:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidInput(f"the range is from {low} to {high}; low must be below high")
     if log and low <= 0:
-        raise InvalidInput(f"a logarithmic range begins at {low}; begin above 0, or leave out log")
+        raise InvalidInput(f"a logarithmic range starts at {low}; start above 0, or leave out log")

@@ -1,4 +1,4 @@
-"""Parquet before it is read as a table: how large it would become, by what it says of itself."""
+"""Checks of a Parquet file before it is read as a table, by its metadata."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ BINARY = (
 
 
 def names_in(path: Path) -> tuple[list[str], int]:
-    """The names of the columns, and the number of rows."""
+    """Return the column names and the number of rows; raise if the table would be too large."""
     with open(path, "rb") as file:
         if file.read(4) != b"PAR1":
             raise FileRefused("this is not a Parquet file; upload CSV as CSV, or write it again")
@@ -35,20 +35,20 @@ def names_in(path: Path) -> tuple[list[str], int]:
     )
     if metadata.num_columns > MOST_COLUMNS:
         raise FileRefused(
-            f"there are {metadata.num_columns:,} columns, {MOST_COLUMNS:,} are allowed; leave some "
-            "out"
+            f"there are {metadata.num_columns:,} columns, at most {MOST_COLUMNS:,} are allowed; "
+            "leave some out"
         )
     check_shape(metadata.num_rows, metadata.num_columns)
     if size > LARGEST:
         raise FileRefused(
-            f"its values take {size >> 20:,} MiB when unpacked, {LARGEST >> 20:,} MiB are allowed; "
-            "draw a sample of the rows, or leave out columns"
+            f"its values take {size >> 20:,} MiB when unpacked, at most {LARGEST >> 20:,} MiB are "
+            "allowed; draw a sample of the rows, or leave out columns"
         )
     return names, metadata.num_rows
 
 
 def odd_types(path: Path) -> Iterator[tuple[str, str]]:
-    """The columns that hold neither numbers nor texts, with what they hold."""
+    """Yield the columns that hold neither numbers nor texts, with what they hold."""
     for field in pq.read_schema(path):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_nested(kind):

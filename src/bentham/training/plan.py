@@ -1,7 +1,7 @@
-"""From the columns of a dataset and what was asked to all that a score depends on but the model.
+"""Makes the training plan of a study: everything a score depends on, except the model.
 
-It is computed from what the inspection counted, never from the data itself: so a server can do it
-at once, and refuse a study that could not train.
+The plan is computed from the counts of the inspection, never from the data itself. So a server can
+do it at once, and reject a study that could not train.
 """
 
 from collections.abc import Iterable
@@ -20,15 +20,15 @@ from bentham.training.training_plan import (
 )
 
 MOST_CLASSES = 100
-FEW_VALUES = 20  # at most so many whole numbers are taken for classes
-LARGE = 2000  # rows from which one share is held out, rather than each fold in turn
-LEAST_HELD_OUT = 2  # rows; fewer say nothing
+FEW_VALUES = 20  # up to this number of distinct whole numbers are treated as classes
+LARGE = 2000  # from this number of rows on, one share is held out instead of each fold in turn
+LEAST_HELD_OUT = 2  # rows; fewer are meaningless
 MOST_NOTES = 20
 MOST_COMPARED, LONGEST_COMPARED = 100, 60
 
 
 def plan(dataset: DataFile, asked: PlanRequest) -> TrainingPlan:
-    """Settle task, columns, metric and split; refuse what cannot be trained, and say why."""
+    """Determine task, columns, metric and split; raise, with the reason, if that is impossible."""
     columns = {column.name: column for column in dataset.columns}
     _check_known([asked.target], columns, "target", dataset)
     _check_known(asked.types, columns, "types", dataset)
@@ -48,7 +48,7 @@ def plan(dataset: DataFile, asked: PlanRequest) -> TrainingPlan:
     used: dict[str, ColumnType] = {name: kind for name, kind in types.items() if kind != "ignored"}
     if not used:
         raise InvalidInput(
-            f"no column is left to learn {target.name!r} from; say the type of one, as in "
+            f"no column is left to learn {target.name!r} from; set the type of one, for example "
             f"{next(iter(types), 'column')!r}: 'category'"
         )
     split, note = _split(asked.split, target, task, rows)
@@ -75,7 +75,7 @@ def _check_known(
 
 
 def _close(name: str, columns: Iterable[str]) -> list[str]:
-    """Names like this one, among the first and the short ones: to look must not take long."""
+    """Return similar names; only the first, short names are compared, to limit the time."""
     near = [column for column in islice(columns, MOST_COMPARED) if len(column) <= LONGEST_COMPARED]
     return get_close_matches(name[:LONGEST_COMPARED], near, n=3, cutoff=0.5)
 
@@ -94,7 +94,7 @@ def _inferred_task(target: ColumnSummary, asked: PlanRequest, rows: int) -> tupl
     if not target.numeric:
         return task, f"{task}, since {why}"
     other = "regression" if task == "classification" else "classification"
-    return task, f"{task}, since {why}; say task {other} if that is meant"
+    return task, f"{task}, since {why}; set the task to {other} to override this"
 
 
 def _check_target(target: ColumnSummary, task: Task, rows: int) -> None:
@@ -105,26 +105,26 @@ def _check_target(target: ColumnSummary, task: Task, rows: int) -> None:
         raise InvalidInput(f"target: {name} is {target.note}; choose another column")
     if target.distinct == 1:
         raise InvalidInput(
-            f"target: {name} has one value only, so there is nothing to predict; choose another "
+            f"target: {name} has only one value, so there is nothing to predict; choose another "
             "column, or add rows with other values"
         )
     if task == "regression":
         if not target.numeric:
             raise InvalidInput(
-                f"target: {name} does not hold numbers, which regression needs; say task "
+                f"target: {name} does not hold numbers, which regression needs; set the task to "
                 "classification, or choose another column"
             )
         return
     if target.distinct > MOST_CLASSES:
-        remedy = "say task regression" if target.numeric else "group them into fewer"
+        remedy = "set the task to regression" if target.numeric else "group them into fewer"
         raise InvalidInput(
-            f"target: {name} has {target.distinct:,} different values, too many to tell apart "
-            f"({MOST_CLASSES} are allowed); {remedy}, or choose another column"
+            f"target: {name} has {target.distinct:,} distinct values, too many for classification "
+            f"(at most {MOST_CLASSES} are allowed); {remedy}, or choose another column"
         )
     if target.singles:
         raise InvalidInput(
             f"target: {target.singles} of the {target.distinct} classes of {name} "
-            f"{'has' if target.singles == 1 else 'have'} one row only, which cannot be both "
+            f"{'has' if target.singles == 1 else 'have'} only one row, which cannot be both "
             "learned from and held out; add rows, merge rare classes, or leave them out"
         )
 
@@ -149,11 +149,11 @@ def _metric(name: str | None, task: Task) -> str:
         return default_metric(task)
     fitting = ", ".join(each.name for each in METRICS.values() if each.task == task)
     if name not in METRICS:
-        raise InvalidInput(f"metric: there is no {name!r}; for {task} choose one of {fitting}")
+        raise InvalidInput(f"metric: {name!r} is unknown; for {task} choose one of {fitting}")
     if METRICS[name].task != task:
         raise InvalidInput(
-            f"metric: {name} judges {METRICS[name].task}, but this is {task}; choose one of "
-            f"{fitting}, or say task {METRICS[name].task}"
+            f"metric: {name} is for {METRICS[name].task}, but this is {task}; choose one of "
+            f"{fitting}, or set the task to {METRICS[name].task}"
         )
     return name
 
@@ -161,7 +161,7 @@ def _metric(name: str | None, task: Task) -> str:
 def _split(
     asked: SplitRequest, target: ColumnSummary, task: Task, rows: int
 ) -> tuple[RowSplit, str]:
-    """How rows are held out. In classification every part must get rows of every class."""
+    """Determine how rows are held out. In classification every part needs rows of every class."""
     kind = asked.kind or ("folds" if rows < LARGE else "holdout")
     most = min(rows // 2, target.rarest if task == "classification" else rows)
     folds, share, note = asked.folds, asked.share, ""
@@ -178,12 +178,12 @@ def _split(
         least = max(LEAST_HELD_OUT, target.distinct if task == "classification" else 0)
         if min(held, rows - held) < least:
             raise InvalidInput(
-                f"split: {held} of {rows} rows would be held out, {least} are needed; hold out a "
-                "larger share, or say folds instead"
+                f"split: {held} of {rows} rows would be held out, but each part needs at least "
+                f"{least} rows; change the share, or use folds"
                 if rows >= 2 * least
                 else _too_few(rows)
             )
-    # What does not count is the same for everybody: equal splits share their trials.
+    # Unused fields get their default values, so that equal splits share their trials.
     usual = SplitRequest()
     if kind == "folds":
         return RowSplit(kind=kind, folds=folds, share=usual.share, seed=asked.seed), note
@@ -200,7 +200,7 @@ def _too_few(rows: int) -> str:
 def _about_columns(
     columns: dict[str, ColumnSummary], types: dict[str, ColumnType], asked: PlanRequest
 ) -> list[str]:
-    """The notes of columns in use, and which ones are not."""
+    """Return the notes on columns in use, and a note on those that are left out."""
     notes = [
         f"{name!r}: {columns[name].note}"
         for name, kind in types.items()
@@ -209,7 +209,7 @@ def _about_columns(
     unused = [name for name, kind in types.items() if kind == "ignored" and name not in asked.types]
     if unused:
         shown = ", ".join(map(repr, unused[:5])) + (" and more" if len(unused) > 5 else "")
-        notes.append(f"{len(unused)} columns are left out: {shown}; say their types to use them")
+        notes.append(f"{len(unused)} columns are left out: {shown}; set their types to use them")
     return notes
 
 
@@ -218,4 +218,4 @@ def _first(notes: Iterable[str]) -> list[str]:
     if len(found) <= MOST_NOTES:
         return found
     kept = found[: MOST_NOTES - 1]
-    return [*kept, f"{len(found) - len(kept)} more notes stand with the columns of the dataset"]
+    return [*kept, f"{len(found) - len(kept)} more notes are with the columns of the dataset"]

@@ -1,16 +1,16 @@
-"""How a file becomes a table: one way for the inspection, the trials and the scripts.
+"""Reads a file as a table, in the same way for the inspection, the trials and the scripts.
 
-The sources of these functions stand in every exported script, so they use nothing but pandas.
+The sources of these functions are copied into every exported script, so they use only pandas.
 """
 
 import pandas as pd
 
-# What stands for a value that is missing, besides nothing at all.
+# Texts that stand for a missing value.
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", "-"]
 
 
 def read_table(path: str, delimiter: str | None) -> pd.DataFrame:
-    """Every column as text, or as a Parquet file (no delimiter) holds it; missing is missing."""
+    """Return all columns as texts; without a delimiter, as a Parquet file stores them."""
     if delimiter is None:
         table = pd.read_parquet(path)
         table.columns = pd.Index([str(name) for name in table.columns], dtype="object")
@@ -32,15 +32,15 @@ def read_table(path: str, delimiter: str | None) -> pd.DataFrame:
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
-    """A column as floats; what is no number, or not finite, is missing."""
+    """Return a column as floats; values that are not finite numbers become missing."""
     numbers = pd.to_numeric(column, errors="coerce").astype("float64")
     return numbers.where(numbers.abs() < float("inf"))
 
 
 def as_categories(column: pd.Series) -> pd.Series:
-    """A column as texts; missing, or infinite, is None.
+    """Return a column as texts; missing and infinite values become None.
 
-    Whole numbers have no point: where one is missing Parquet gives the others as floats.
+    Whole numbers have no decimal point: if a value is missing, Parquet gives the others as floats.
     """
     values = column.astype("object")
     usable = values.notna() & ~values.isin([float("inf"), float("-inf")])

@@ -1,4 +1,4 @@
-"""What is said about a file that cannot be a dataset."""
+"""Errors about files that cannot be datasets."""
 
 from bentham.errors import InvalidInput
 
@@ -7,23 +7,23 @@ MOST_CELLS = 50_000_000
 
 
 class FileRefused(InvalidInput):
-    """A file that cannot be a dataset; the text says why, and what to do."""
+    """A file cannot be a dataset; the text says why, and what to do."""
 
 
 def shown(text: object) -> str:
-    """A name or a value out of a file, short enough and safe to stand in a line of text."""
-    text = repr(str(text))  # first: what cannot be printed gets longer by it
+    """Return a name or a value from a file, shortened and escaped for a line of text."""
+    text = repr(str(text))  # before shortening: escapes make it longer
     return text if len(text) <= 42 else f"{text[:38]}...{text[0]}"
 
 
 def listed(names: list[str], most: int = 5) -> str:
-    """The first few of some names."""
+    """Return the first few names, and the number of further ones."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(shown, names[:most])) + more
 
 
 def check_shape(rows: int, columns: int) -> None:
-    """Refuse a table that is too large to be read into memory, before it is."""
+    """Raise if a table is too large to read into memory, before it is read."""
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
         raise FileRefused(
             f"the table has {rows:,} rows or more and {columns:,} columns; at most {MOST_ROWS:,} "

@@ -1,7 +1,8 @@
-"""What a trial prints about itself: lines of JSON, from commands and from our own trials alike.
+"""Reports that a trial prints as lines of JSON.
 
-`{"score": 0.91}` is a score; the last one counts. On the way `{"progress": 0.4, "score": 0.88}`
-says how far it is, and `"metrics": {"rmse": 53.2}` are other figures of it. Other lines are output.
+`{"score": 0.91}` is a score; the last one counts. `{"progress": 0.4, "score": 0.88}` reports
+progress with a score so far, and `"metrics": {"rmse": 53.2}` adds other metrics. All other lines
+are plain output.
 """
 
 import json
@@ -14,20 +15,20 @@ LONGEST_NAME, MOST_METRICS = 200, 50
 
 @dataclass(frozen=True)
 class Report:
-    """A line of a trial. A score may be NaN or infinite: that is for the reader to refuse."""
+    """One report of a trial. The score may be NaN or infinite: the reader has to reject that."""
 
     score: float | None = None
     progress: float | None = None  # from 0 to 1
     metrics: dict[str, float] = field(default_factory=dict)
 
     def line(self) -> str:
-        """The report as the line that `read_report` reads."""
+        """Return the report as a line that `read_report` reads."""
         said = {"score": self.score, "progress": self.progress, "metrics": self.metrics or None}
         return json.dumps({name: value for name, value in said.items() if value is not None})
 
 
 def read_report(line: str | bytes) -> Report | None:
-    """The report in a line of output; None if there is none in it."""
+    """Return the report in a line of output, None if it is not a report."""
     line = line.strip()
     if len(line) > LONGEST_LINE:
         return None
@@ -47,7 +48,7 @@ def read_report(line: str | bytes) -> Report | None:
 
 
 def _number(value: object) -> float | None:
-    """A number, however large; `true` is none."""
+    """Return a number as a float, infinite if it is too large; None for `true` and non-numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -57,7 +58,7 @@ def _number(value: object) -> float | None:
 
 
 def _metrics(said: object) -> dict[str, float]:
-    """The figures that can be stored; others are left out, they are not what a trial is for."""
+    """Return the metrics that can be stored; invalid ones are dropped, since the score counts."""
     found: dict[str, float] = {}
     for name, value in said.items() if isinstance(said, dict) else ():
         number = _number(value)

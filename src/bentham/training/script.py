@@ -1,8 +1,8 @@
-"""A model as a script: what a trial executes, and what a study exports. One source for both.
+"""Writes a model as a script, which trials execute and studies export.
 
-So an exported script gives the recorded score by construction. Everything that a tenant or operator
-named goes into it as the literal of a plain value, never as code. Nothing here imports pandas or
-scikit-learn: the sources are read as text.
+Both use the same source, so an exported script reproduces the recorded score by construction. Every
+name chosen by a tenant or operator is inserted as a literal, never as code. Nothing here imports
+pandas or scikit-learn: the sources are read as text.
 """
 
 import ast
@@ -32,7 +32,7 @@ def script(
     score: float | None = None,
     study: str = "",
 ) -> str:
-    """The source of a script that trains and judges a model; with its recorded score, if known."""
+    """Return a script that trains and evaluates a model; includes its recorded score, if known."""
     _check(training, algorithm)
     numbers = [name for name, kind in training.columns.items() if kind == "number"]
     categories = [name for name, kind in training.columns.items() if kind == "category"]
@@ -54,7 +54,7 @@ def script(
     }
     module, name = algorithm.estimators[training.task].split(":")
     taken = {**_imports(), **{each: (origin, each) for each, origin in BUILT_OF.items()}}
-    # Whatever the class is called, it must not take the place of what stands in the script.
+    # The class must not hide another name in the script, whatever it is called.
     clash = name in taken or name in constants or not name[0].isupper()
     alias = f"Estimator_{name}" if clash else name
     taken[alias] = (module, name)
@@ -76,18 +76,18 @@ def script(
 
 
 def _check(training: TrainingPlan, algorithm: AlgorithmSpec) -> None:
-    """Server and worker may be of different versions, so what cannot be is said, not assumed."""
+    """Raise if there can be no script; server and worker may have different versions."""
     metric = METRICS.get(training.metric)
     if algorithm.command:
-        raise InvalidInput(f"{algorithm.name} is a command of the operator's: there is no script")
+        raise InvalidInput(f"{algorithm.name} is a command of the operator: there is no script")
     if training.task not in algorithm.estimators:
-        raise InvalidInput(f"{algorithm.name} is not for {training.task}; take another model")
+        raise InvalidInput(f"{algorithm.name} is not for {training.task}; choose another model")
     if metric is None:
         raise InvalidInput(f"there is no metric {training.metric!r:.100}; upgrade this Bentham")
     if metric.task != training.task:
-        raise InvalidInput(f"{metric.name} is for {metric.task}; judge by another metric")
+        raise InvalidInput(f"{metric.name} is for {metric.task}; choose another metric")
     if not training.columns:
-        raise InvalidInput("there are no columns to learn from; take other data")
+        raise InvalidInput("there are no columns to learn from; choose other data")
 
 
 def _reading(training: TrainingPlan) -> list[str]:
@@ -131,13 +131,14 @@ def _docstring(training: TrainingPlan, model: str, algorithm: AlgorithmSpec) -> 
     return f'''"""{_plain(algorithm.title)}: {_plain(model)}, a model that Bentham found.
 
     python model.py data.{training.format}
-        trains and judges it as the study did, and compares with the recorded score
+        trains and evaluates the model as in the study, and compares its score with the recorded one
     python model.py data.{training.format} --predict new.{training.format}
-        trains it on all rows, and predicts those of another file
+        trains the model on all rows, and predicts the rows of another file
 
-Or import it: `fit(path)` gives the model trained on all rows. Needs {needs}.
+Or import it: `fit(path)` returns the model trained on all rows, and its classes.
+Requires {needs}.
 
-{textwrap.fill(f"It was judged by {metric.name}: {metric.title}. Score: {metric.score}.", _WIDTH)}
+{textwrap.fill(f"Metric: {metric.name}, {metric.title}. Score: {metric.score}.", _WIDTH)}
 """
 '''
 
@@ -153,7 +154,7 @@ def _trees() -> tuple[tuple[str, ast.Module], ...]:
 
 @cache
 def _functions() -> dict[str, str]:
-    """The sources of the functions that scripts are made of, by name."""
+    """Return the sources of the functions that scripts are made of, by name."""
     return {
         node.name: ast.get_source_segment(text, node) or ""
         for text, tree in _trees()
@@ -164,7 +165,7 @@ def _functions() -> dict[str, str]:
 
 @cache
 def _imports() -> dict[str, tuple[str, str]]:
-    """What those functions import: by the name it has there, the module and the name in it."""
+    """Return what those functions import: by name there, the module and the name in it."""
     found: dict[str, tuple[str, str]] = {}
     for _, tree in _trees():
         for node in tree.body:
@@ -188,7 +189,7 @@ def _source(name: str, called: str = "") -> str:
 
 
 def _import_lines(known: Mapping[str, tuple[str, str]], body: str) -> str:
-    """Import what the body uses: Python's own first, then packages, each in order."""
+    """Return the imports that the body needs: standard library first, then packages, sorted."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)} | {"sys"}
     whole: dict[bool, list[str]] = {True: [], False: []}
     parts: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
@@ -232,5 +233,5 @@ def _constant(name: str, value: Setting | list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that can stand in a docstring whatever it is."""
+    """Return the text without characters that could end or break a docstring."""
     return "".join(sign for sign in text if sign.isprintable() and sign not in "\"'\\")

@@ -1,7 +1,7 @@
-"""What stands in every script beside the model: how data is read, split, and predictions judged.
+"""The part of every script besides the model: load and split data, evaluate predictions.
 
-`script` takes the sources of these functions, and gives the constants the values of a study; so
-they use nothing but pandas, numpy and scikit-learn, and no other function of Bentham.
+`script` copies the sources of these functions, and sets the constants to the values of a study. So
+they use only pandas, numpy and scikit-learn, and no other function of Bentham.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from bentham.training.reading import as_categories, as_numbers, read_table
 
-# Of each script its own.
+# Each script sets its own values.
 DELIMITER: str | None = None
 SHA256 = ""
 TARGET = ""
@@ -45,12 +45,12 @@ RECORDED: float | None = None
 
 
 def build(_target: np.ndarray) -> Any:
-    """Each script has its own, with its model."""
+    """Build the model; each script has its own."""
     raise NotImplementedError
 
 
 def features(table: pd.DataFrame) -> pd.DataFrame:
-    """The columns to learn from: numbers, and categories as text."""
+    """Return the columns to learn from: numbers, and categories as text."""
     columns = {name: as_numbers(table[name]) for name in NUMBERS}
     for name in CATEGORIES:
         columns[name] = as_categories(table[name]).astype("object").fillna("(missing)")
@@ -58,7 +58,7 @@ def features(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def load_classes(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
-    """Features, each row's class as a number, and the classes; rows without a target left out."""
+    """Return features, class numbers and class names; rows without a target are left out."""
     table = read_table(path, DELIMITER)
     target = as_categories(table[TARGET])
     known = target.notna()
@@ -69,7 +69,7 @@ def load_classes(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
 
 
 def load_numbers(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
-    """Features and what to predict; rows without it left out. There are no classes."""
+    """Return features and target, and no classes; rows without a target are left out."""
     table = read_table(path, DELIMITER)
     target = as_numbers(table[TARGET])
     known = target.notna()
@@ -77,25 +77,25 @@ def load_numbers(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
 
 
 def split_stratified_folds(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows to train on and to hold out, for each fold."""
+    """Return the training rows and the held-out rows of each fold."""
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     return list(folds.split(np.zeros(len(target)), target))
 
 
 def split_folds(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows to train on and to hold out, for each fold."""
+    """Return the training rows and the held-out rows of each fold."""
     return list(KFold(FOLDS, shuffle=True, random_state=SEED).split(target))
 
 
 def split_stratified_holdout(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows to train on and to hold out, once."""
+    """Return the training rows and the held-out rows of a single split."""
     rows = np.arange(len(target))
     training, held = train_test_split(rows, test_size=SHARE, stratify=target, random_state=SEED)
     return [(training, held)]
 
 
 def split_holdout(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows to train on and to hold out, once."""
+    """Return the training rows and the held-out rows of a single split."""
     rows = np.arange(len(target))
     training, held = train_test_split(rows, test_size=SHARE, random_state=SEED)
     return [(training, held)]
@@ -104,7 +104,7 @@ def split_holdout(target: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 def judge_labels(
     model: Any, rows: pd.DataFrame, truth: np.ndarray, _trained: np.ndarray
 ) -> tuple[float, dict[str, float]]:
-    """The score on rows held out, and other metrics."""
+    """Return the score on held-out rows, and all metrics."""
     metrics = label_metrics(model, rows, truth)
     return metrics[METRIC], metrics
 
@@ -112,7 +112,7 @@ def judge_labels(
 def judge_ranks(
     model: Any, rows: pd.DataFrame, truth: np.ndarray, _trained: np.ndarray
 ) -> tuple[float, dict[str, float]]:
-    """The score on rows held out, and other metrics."""
+    """Return the score on held-out rows, and all metrics."""
     metrics = label_metrics(model, rows, truth)
     metrics[METRIC] = rank_metric(model, rows, truth)
     return metrics[METRIC], metrics
@@ -121,11 +121,11 @@ def judge_ranks(
 def judge_probabilities(
     model: Any, rows: pd.DataFrame, truth: np.ndarray, trained: np.ndarray
 ) -> tuple[float, dict[str, float]]:
-    """The score on rows held out, and other metrics; 0 is what the classes' shares would get."""
+    """Return the score on held-out rows, and all metrics; the class frequencies score 0."""
     metrics = label_metrics(model, rows, truth)
     labels, counts = np.unique(trained, return_counts=True)
     if not np.isin(truth, labels).all():
-        raise ValueError("a class that was held out is not in training; log-loss cannot be had")
+        raise ValueError("a held-out class is not in the training rows: log-loss is undefined")
     probabilities = np.asarray(model.predict_proba(rows), dtype=np.float64)
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     metrics[METRIC] = log_loss(truth, probabilities, labels=labels)
@@ -134,18 +134,18 @@ def judge_probabilities(
 
 
 def label_metrics(model: Any, rows: pd.DataFrame, truth: np.ndarray) -> dict[str, float]:
-    """How well the classes of these rows are told."""
-    told = model.predict(rows)
+    """Return the metrics of the predicted classes of these rows."""
+    guess = model.predict(rows)
     return {
-        "accuracy": accuracy_score(truth, told),
-        "balanced-accuracy": recall_score(truth, told, labels=np.unique(truth), average="macro"),
-        "f1-macro": f1_score(truth, told, average="macro"),
-        "matthews": matthews_corrcoef(truth, told),
+        "accuracy": accuracy_score(truth, guess),
+        "balanced-accuracy": recall_score(truth, guess, labels=np.unique(truth), average="macro"),
+        "f1-macro": f1_score(truth, guess, average="macro"),
+        "matthews": matthews_corrcoef(truth, guess),
     }
 
 
 def rank_metric(model: Any, rows: pd.DataFrame, truth: np.ndarray) -> float:
-    """ROC AUC or average precision: of the last class of two, or the mean over all of them."""
+    """Return ROC AUC or average precision: of the second of two classes, or the mean over all."""
     judge = roc_auc_score if METRIC == "roc-auc" else average_precision_score
     if hasattr(model, "predict_proba"):
         values = model.predict_proba(rows)
@@ -154,26 +154,26 @@ def rank_metric(model: Any, rows: pd.DataFrame, truth: np.ndarray) -> float:
         if values.ndim == 1:
             values = np.column_stack([-values, values])
     labels = list(model.classes_)
-    asked = labels[-1:] if len(labels) == 2 else labels
-    # A class that all rows held out are of, or none, cannot be told from the rest there.
-    asked = [each for each in asked if 0 < np.sum(truth == each) < len(truth)]
-    if not asked:
-        raise ValueError("only one class was held out; hold out more rows, or take another metric")
-    return float(np.mean([judge(truth == each, values[:, labels.index(each)]) for each in asked]))
+    chosen = labels[-1:] if len(labels) == 2 else labels
+    # Skip a class that has all or none of the held-out rows: its metric is undefined.
+    chosen = [each for each in chosen if 0 < np.sum(truth == each) < len(truth)]
+    if not chosen:
+        raise ValueError("only one class was held out; hold out more rows, or use another metric")
+    return float(np.mean([judge(truth == each, values[:, labels.index(each)]) for each in chosen]))
 
 
 def judge_numbers(
     model: Any, rows: pd.DataFrame, truth: np.ndarray, trained: np.ndarray
 ) -> tuple[float, dict[str, float]]:
-    """The score on rows held out, and other metrics; 0 is what a constant would get."""
-    told = np.asarray(model.predict(rows), dtype=np.float64)
+    """Return the score on held-out rows, and all metrics; a constant prediction scores 0."""
+    guess = np.asarray(model.predict(rows), dtype=np.float64)
     losses = {
         "rmse": root_mean_squared_error,
         "mae": mean_absolute_error,
         "median-absolute-error": median_absolute_error,
     }
-    metrics = {name: loss(truth, told) for name, loss in losses.items()}
-    metrics["r2"] = r2_score(truth, told)
+    metrics = {name: loss(truth, guess) for name, loss in losses.items()}
+    metrics["r2"] = r2_score(truth, guess)
     if METRIC == "r2":
         return max(metrics["r2"], -1.0), metrics
     constant = np.mean(trained) if METRIC == "rmse" else np.median(trained)
@@ -181,12 +181,12 @@ def judge_numbers(
     return compared(metrics[METRIC], of_constant), metrics
 
 
-# A script has one of each, under this name.
+# A script has one function for each of these names.
 load, split, judge = load_numbers, split_folds, judge_numbers
 
 
 def compared(loss: float, of_constant: float) -> float:
-    """A loss as a score: 1 is no loss, 0 as much as a constant prediction has; at least -1."""
+    """Return a loss as a score: 1 is no loss, 0 the loss of a constant prediction; at least -1."""
     if of_constant == 0.0:
         return 0.0 if loss == 0.0 else -1.0
     return max(1.0 - loss / of_constant, -1.0)
@@ -195,14 +195,14 @@ def compared(loss: float, of_constant: float) -> float:
 def evaluate(
     path: str, report: Callable[[float, list[float]], None]
 ) -> tuple[float, dict[str, float], list[float]]:
-    """The mean score, the other metrics' means, and the score of each fold.
+    """Return the mean score, the means of all metrics, and the score of each fold.
 
-    After each fold `report` is told the share that is done and the scores so far.
+    After each fold `report` is called with the completed fraction and the scores so far.
     """
     table, target, _ = load(path)
     scores: list[float] = []
     figures: list[dict[str, float]] = []
-    # One thread: sums have one order then, and the last digit is the same every time.
+    # One thread: the order of sums is fixed, so the score is the same to the last digit.
     with threadpool_limits(limits=1):
         folds = split(target)
         for training, held in folds:
@@ -219,35 +219,35 @@ def evaluate(
 
 
 def fit(path: str) -> tuple[Any, list[str]]:
-    """The model trained on all rows, and the classes that the numbers it predicts stand for."""
+    """Return the model trained on all rows, and the names of the class numbers it predicts."""
     table, target, classes = load(path)
     with threadpool_limits(limits=1):
         return build(target).fit(table, target), classes
 
 
 def predict(path: str, others: str) -> list[Any]:
-    """What the model, trained on all rows of one file, predicts for the rows of another."""
+    """Train the model on all rows of one file, and return predictions for the rows of another."""
     model, classes = fit(path)
-    told = model.predict(features(read_table(others, DELIMITER)))
-    return [classes[number] for number in told] if classes else [float(each) for each in told]
+    guess = model.predict(features(read_table(others, DELIMITER)))
+    return [classes[number] for number in guess] if classes else [float(each) for each in guess]
 
 
 def main() -> int:
-    """Train and judge the model as it was, and compare; or predict the rows of another file."""
+    """Evaluate the model and compare with the recorded score, or predict rows of another file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", help="the file that the model was found on")
+    parser.add_argument("data", help="the data file of the study")
     parser.add_argument("--predict", metavar="FILE", help="predict the rows of this file instead")
     options = parser.parse_args()
     if hashlib.sha256(Path(options.data).read_bytes()).hexdigest() != SHA256:
         print(
-            f"{options.data} is not the file that the study was on: not its SHA-256. ",
+            f"{options.data} is not the data file of the study: its SHA-256 is different. ",
             end="",
             file=sys.stderr,
         )
         if not options.predict:
-            print("Its score would be another one; pass the very file.", file=sys.stderr)
+            print("The score would be different; pass the original file.", file=sys.stderr)
             return 1
-        print("The model is trained on it all the same.", file=sys.stderr)
+        print("The model is trained on it anyway.", file=sys.stderr)
     if options.predict:
         print(*predict(options.data, options.predict), sep="\n")
         return 0
@@ -262,5 +262,5 @@ def main() -> int:
     if abs(score - RECORDED) <= 1e-9:
         print("This is the recorded score.")
         return 0
-    print(f"The recorded score is {RECORDED!r}: other versions of the libraries may explain it.")
+    print(f"The recorded score is {RECORDED!r}: different library versions may be the reason.")
     return 1

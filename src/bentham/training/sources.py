@@ -1,8 +1,8 @@
 """Datasets by name: those that come with scikit-learn, and those that it can download.
 
-`sklearn:digits` is on every machine, and gives the same bytes on each. `sklearn:california_housing`
-and `openml:credit-g` (or its number, `openml:31`) are fetched from the network, by an operator or
-by a person who uploads them then; a service fetches nothing for its tenants.
+`sklearn:digits` is available on every machine, with the same bytes. `sklearn:california_housing`
+and `openml:credit-g` (or its number, `openml:31`) are downloaded by an operator or a user, who then
+uploads them; the service downloads nothing for its tenants.
 """
 
 import io
@@ -25,13 +25,13 @@ BUNDLED = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 DOWNLOADED = ("california_housing", "covtype")
 KNOWN = ", ".join(f"sklearn:{name}" for name in (*BUNDLED, *DOWNLOADED))
 TARGET = "target"
-SECONDS = 10.0  # without a byte, after which a download is given up
-OPENML_NAME = re.compile(r"[A-Za-z0-9][\w.()+-]{0,199}", re.ASCII)  # goes into an address
+SECONDS = 10.0  # timeout of a download that receives nothing
+OPENML_NAME = re.compile(r"[A-Za-z0-9][\w.()+-]{0,199}", re.ASCII)  # becomes part of a URL
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A dataset as it would be uploaded, and the column that is usually predicted."""
+    """A dataset in the form of an upload, and the column that is usually predicted."""
 
     name: str
     content: bytes
@@ -40,7 +40,7 @@ class Fetched:
 
 
 def fetch(text: str) -> Fetched:
-    """The dataset of a name such as `sklearn:digits`, `openml:61` or `openml:credit-g`."""
+    """Return the dataset with a name such as `sklearn:digits`, `openml:61` or `openml:credit-g`."""
     source, _, name = text.partition(":")
     if source == "sklearn" and name in BUNDLED:
         return _bundled(name)
@@ -50,14 +50,14 @@ def fetch(text: str) -> Fetched:
         return _openml(name)
     raise InvalidInput(
         f"there is no dataset {text[:200]!r}; choose one of {KNOWN}, or one of OpenML by name "
-        "or number, as openml:credit-g or openml:31, or name a file"
+        "or number, such as openml:credit-g or openml:31, or name a file"
     )
 
 
 def _bundled(name: str) -> Fetched:
     from sklearn import datasets
 
-    # In its own units: scaled, the values of `diabetes` hang on the machine in their last digit.
+    # Unscaled: the last digit of scaled values of `diabetes` depends on the machine.
     options = {"scaled": False} if name == "diabetes" else {}
     bunch = getattr(datasets, f"load_{name}")(as_frame=True, **options)
     table, classes = bunch.frame, getattr(bunch, "target_names", None)
@@ -83,39 +83,39 @@ def _openml(name: str) -> Fetched:
     targets = list(bunch.target_names or [])
     if len(targets) != 1:
         raise InvalidInput(
-            f"openml:{name} has {len(targets)} targets where one is needed; download it and upload "
-            "it as a file, naming the target"
+            f"openml:{name} has {len(targets)} targets, but exactly one is required; download it, "
+            "then upload it as a file and name the target"
         )
     return Fetched(str(bunch.details["name"]), _as_csv(bunch.frame), "csv", str(targets[0]))
 
 
 @contextmanager
 def _network(what: str) -> Iterator[None]:
-    """Give up a download that stalls, and say plainly why one failed."""
+    """Stop a download that stalls, and raise a clear error if one fails."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SECONDS)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of each attempt: the outcome is what matters
+            warnings.simplefilter("ignore")  # each attempt warns, but only the outcome matters
             yield
     except (OSError, ValueError, LookupError, HTTPException) as error:
         detail = " ".join(f"{type(error).__name__}: {error}".split())[:150]
         raise InvalidInput(
-            f"{what} could not be fetched ({detail}); check the name and that this machine reaches "
-            f"the network, or use one that needs none: {', '.join(f'sklearn:{n}' for n in BUNDLED)}"
+            f"{what} could not be fetched ({detail}); check the name and the network connection, "
+            f"or use one that needs no network: {', '.join(f'sklearn:{n}' for n in BUNDLED)}"
         ) from None
     finally:
         socket.setdefaulttimeout(before)
 
 
 def _as_csv(table: "pd.DataFrame") -> bytes:
-    """The shortest digits that give back each number, so that the bytes hang on no machine."""
+    """Write numbers with the fewest exact digits, so that the bytes are the same everywhere."""
     whole = [
         name
         for name in table.columns
         if table[name].dtype.kind == "f"
         and (table[name] % 1 == 0).all()
-        and (table[name].abs() < 2**53).all()  # beyond that floats are whole, but not exact
+        and (table[name].abs() < 2**53).all()  # larger floats are whole, but not exact
     ]
     text = io.StringIO(newline="")
     table.astype(dict.fromkeys(whole, "int64")).to_csv(text, index=False, lineterminator="\n")

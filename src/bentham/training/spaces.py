@@ -1,8 +1,8 @@
-"""Algorithms and their hyperparameters: what may vary, and the points that are tried of it.
+"""Algorithms and their hyperparameters: the ranges, and the configurations that are tried.
 
-Configuration 0 of an algorithm are its defaults; the others come from one low-discrepancy
-sequence, the same for every study and on every machine: what is learned of a model in one study
-is of use in the next.
+Configuration 0 of an algorithm is its defaults. The others come from a low-discrepancy sequence
+that is the same for every study and on every machine, so what is learned about a model in one
+study is useful in the next.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ __all__ = ["AlgorithmSpec", "Choice", "Parameter", "Real", "Whole"]
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LONGEST_NAME = 60
 _ESTIMATOR = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
-_PATIENCE = 200  # sampled points without a new configuration before there are no more
+_PATIENCE = 200  # sampled points without a new configuration after which the search ends
 _ONE = 2**64
 
 
@@ -32,7 +32,7 @@ _ONE = 2**64
 class CandidateModel:
     """A model that a study may choose: an algorithm and its configuration.
 
-    `family` and `features` (from 0 to 1) say which models are alike.
+    `family` and `features` (from 0 to 1) say which models are similar.
     """
 
     algorithm: str
@@ -44,18 +44,18 @@ class CandidateModel:
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
-    """An algorithm that the operator installed: how it is built, and what may vary of it.
+    """An algorithm that the operator installed: how it is built, and what may vary.
 
-    `estimators` names a class as "package.module:Class" for each task; or `command` is the words of
-    a command line with {placeholders}, which then says by `tasks` what it is for (none: any).
-    `fixed` are arguments that do not vary, `fixed_for` those of one task only; `seed` is the name
-    of the argument that makes it repeatable, empty if it has none. `parameters` vary, in this
-    order, and each has its value in `defaults`.
+    `estimators` names a class as "package.module:Class" for each task. Alternatively, `command` is
+    the words of a command line with {placeholders}, and `tasks` lists its tasks (empty: any).
+    `fixed` are arguments that do not vary, and `fixed_for` those of one task only. `seed` is the
+    name of the argument for the random seed, empty if there is none. `parameters` vary, in this
+    order, and each has its default in `defaults`.
 
-    Its inputs are prepared as it needs them: numbers scaled (`scaling`), categories as one column
-    for each (`one-hot`) or numbered (`ordinal`); `scale_target` scales what a regression predicts.
-    `rows_per_class` is how many rows of each class it needs to learn from.
-    `probabilities` is whether its classifier has `predict_proba`.
+    `scaling` standardizes numbers. `encoding` turns categories into one column each (`one-hot`) or
+    into numbers (`ordinal`). `scale_target` standardizes the target of a regression.
+    `rows_per_class` is the number of rows of each class that it needs to learn from.
+    `probabilities` says whether its classifier has `predict_proba`.
     """
 
     name: str
@@ -85,17 +85,17 @@ class AlgorithmSpec:
 
     @property
     def needs_data(self) -> bool:
-        """Whether it trains on a dataset; a command does if {data} stands in it."""
+        """Whether it trains on a dataset; a command does if it contains {data}."""
         return not self.command or any("{data}" in word for word in self.command)
 
     def suits(self, task: Task | None) -> bool:
-        """Whether a study of this task, or one without data (None), may choose it."""
+        """Whether a study with this task, or one without data (None), may choose it."""
         if task is None or not self.needs_data:
             return task is None and not self.needs_data
         return not self.tasks or task in self.tasks
 
     def configurations(self) -> Iterator[dict[str, Setting]]:
-        """The defaults, then points of the sequence; none twice, and an end if there is one."""
+        """Yield the defaults, then points of the sequence, without duplicates; may end."""
         seen: set[str] = set()
         number, last = 0, 0
         while number - last <= _PATIENCE:
@@ -108,7 +108,7 @@ class AlgorithmSpec:
             number += 1
 
     def describe(self, configuration: Mapping[str, Setting]) -> CandidateModel:
-        """What a model of this configuration is like."""
+        """Return the candidate model with this configuration."""
         features: dict[str, float] = {}
         for name, parameter in self.parameters.items():
             features |= parameter.encode(name, configuration[name])
@@ -121,7 +121,7 @@ class AlgorithmSpec:
         )
 
     def model_name(self, configuration: Mapping[str, Setting]) -> str:
-        """The algorithm's name for its defaults; for others with a digest of what they are."""
+        """Return the algorithm's name, followed by a digest unless these are its defaults."""
         identity = canonical(dict(configuration))
         if identity == canonical(self._point(0)):
             return self.name
@@ -129,11 +129,11 @@ class AlgorithmSpec:
         return f"{self.name}-{digest[:6]}"
 
     def check(self, configuration: Mapping[str, Setting]) -> dict[str, Setting]:
-        """The configuration in the order of the parameters; refused if it is none of this one."""
+        """Return the configuration in the order of the parameters; raises if it is invalid."""
         if set(configuration) != set(self.parameters):
             raise InvalidInput(
-                f"{self.name} is configured by {', '.join(self.parameters) or 'nothing'}, not by "
-                f"{', '.join(sorted(configuration)) or 'nothing'}; give server and workers the "
+                f"{self.name} has the parameters {', '.join(self.parameters) or 'none'}, not "
+                f"{', '.join(sorted(configuration)) or 'none'}; give server and workers the "
                 "same catalogue"
             )
         checked: dict[str, Setting] = {}
@@ -144,7 +144,7 @@ class AlgorithmSpec:
                     f"{self.name}: {name} is {value!r:.100}, not {parameter}; "
                     "give server and workers the same catalogue"
                 )
-            # Some JSON writes 1.0 as 1.
+            # Some JSON encoders write 1.0 as 1.
             whole = isinstance(parameter, Real) and isinstance(value, int)
             checked[name] = float(value or 0) if whole else value
         return checked
@@ -160,11 +160,11 @@ class AlgorithmSpec:
 
 @cache
 def _steps(dimensions: int) -> tuple[int, ...]:
-    """How far each dimension moves from point to point, of 2**64 that are once around.
+    """Return the step of each dimension from point to point, in units of 2**-64.
 
-    An additive recurrence: the step in dimension j is g**-j, where g**(dimensions+1) = g + 1. By
-    decimal arithmetic, which has the same digits on every machine; Newton's way to g from above,
-    where each move that is small leaves an error of its square.
+    An additive recurrence: the step in dimension j is g**-j, where g**(dimensions+1) = g + 1.
+    Decimal arithmetic has the same digits on every machine. Newton's method finds g from above:
+    after a small move, the error is about the square of that move.
     """
     if dimensions == 0:
         return ()
@@ -184,14 +184,14 @@ def _given(spec: AlgorithmSpec) -> list[tuple[str, Setting]]:
 
 
 def _check(spec: AlgorithmSpec) -> None:
-    """Names stand in source code, addresses and file names, so they are held to be plain."""
+    """Raise if the spec is invalid. Names must be plain: source code, URLs and paths use them."""
     if not NAME.fullmatch(spec.name) or len(spec.name) > LONGEST_NAME:
         raise InvalidInput(
             f"the algorithm's name is {spec.name[:100]!r}; write lower-case letters, digits and "
-            f"single dashes between them, at most {LONGEST_NAME}"
+            f"single dashes between them, at most {LONGEST_NAME} characters"
         )
     if bool(spec.estimators) == bool(spec.command):
-        raise InvalidInput(f"{spec.name}: give estimators or a command, one of the two")
+        raise InvalidInput(f"{spec.name}: give either estimators or a command")
     for path in spec.estimators.values():
         if not _ESTIMATOR.fullmatch(path):
             raise InvalidInput(

@@ -1,4 +1,4 @@
-"""What is asked of a study's training, and what is settled: all that a score depends on."""
+"""What a study requests for its training, and its plan: everything that a score depends on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ SplitKind = Literal["holdout", "folds"]
 
 @dataclass(frozen=True, slots=True)
 class SplitRequest:
-    """How rows shall be held out to judge a model: a share once, or each fold in turn.
+    """How to hold out rows to evaluate a model: one share of them, or each fold in turn.
 
-    Without a `kind` small data is judged by folds and large data by one share.
+    Without a `kind`, folds are used for small data and one share for large data.
     """
 
     kind: SplitKind | None = None
@@ -27,7 +27,7 @@ class SplitRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """The column to predict; `task`, `metric` and the `types` of columns are inferred if None."""
+    """The column to predict; `task`, `metric` and column `types` that are missing are inferred."""
 
     target: str
     metric: str | None = None
@@ -37,7 +37,7 @@ class PlanRequest:
 
 
 class RowSplit(BaseModel):
-    """How rows are held out; `folds` counts where `kind` is folds, `share` where it is holdout."""
+    """How rows are held out; `folds` applies if `kind` is folds, `share` if it is holdout."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,11 +48,11 @@ class RowSplit(BaseModel):
 
 
 class TrainingPlan(BaseModel):
-    """All that a score depends on, but for the model.
+    """Everything that a score depends on, except the model.
 
     `columns` are those to learn from, each a number or a category, in the order of the file.
-    `classes` is how many there are to tell apart, 0 in regression. `notes` say what was inferred
-    and how what is odd in the data is dealt with.
+    `classes` is the number of classes, 0 in regression. `notes` say what was inferred and how
+    unusual data is handled.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,4 +1,4 @@
-"""A trial: a model is trained on data and judged, in this process, by executing its script."""
+"""Runs a trial in this process: trains and evaluates a model by executing its script."""
 
 import contextlib
 import importlib
@@ -18,7 +18,7 @@ from bentham.training.training_plan import TrainingPlan
 
 
 class Job(BaseModel):
-    """What to train, and on what; as JSON it goes to another process.
+    """The model to train, and its data; sent to another process as JSON.
 
     `path` is the file with the data, `catalog` the operator's file of commands, if there is one.
     """
@@ -35,7 +35,7 @@ class Job(BaseModel):
 
 @dataclass(frozen=True)
 class Result:
-    """The score (larger is better), the metrics as they are, and the score of each fold."""
+    """The score (larger is better), the metrics themselves, and the score of each fold."""
 
     score: float
     metrics: dict[str, float]
@@ -43,18 +43,18 @@ class Result:
 
 
 def train(job: Job, report: Callable[[float, list[float]], None]) -> Result:
-    """Train and judge; after each fold `report` is told the share done and the scores so far.
+    """Train and evaluate; after each fold call `report` with the completed fraction and scores.
 
-    Raises InvalidInput if the catalogue has no such model; whatever the training raises, it raises.
+    Raises InvalidInput if the catalogue has no such model, and any error of the training itself.
     """
     algorithm = load_catalog(Path(job.catalog) if job.catalog else None).algorithm(job.algorithm)
     source = script(job.training, job.model, algorithm, job.configuration)
     name = f"<{job.model}>"
-    # So that a traceback shows the lines, though there is no file.
+    # So that a traceback shows the lines, although there is no file.
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {"__name__": "bentham_trial"}
     with warnings.catch_warnings():
-        warnings.simplefilter("default")  # a warning belongs in the log; it fails nothing
+        warnings.simplefilter("default")  # warnings go to the log and are not errors
         exec(compile(source, name, "exec"), namespace)
         score, metrics, scores = namespace["evaluate"](job.path, report)
     return Result(score, metrics, scores)
@@ -63,7 +63,7 @@ def train(job: Job, report: Callable[[float, list[float]], None]) -> Result:
 def warm_up(catalog: Path | None = None) -> None:
     """Import what the catalogue's scripts import, so that processes forked from here need not.
 
-    A package that cannot be imported is left for the trial that needs it to complain about.
+    A package that cannot be imported is skipped; the trial that needs it reports the error.
     """
     modules = {"pyarrow.parquet", "sklearn.calibration", "bentham.training.script_runtime"}
     for algorithm in load_catalog(catalog).algorithms.values():

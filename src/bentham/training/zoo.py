@@ -1,8 +1,8 @@
-"""The algorithms that come with Bentham: scikit-learn's.
+"""The algorithms that come with Bentham, all of them scikit-learn's.
 
-Declarations only: nothing here imports what it names. Defaults are mostly scikit-learn's own; what
-bounds the work (trees, iterations) is kept so that no trial on 20,000 rows takes minutes. The order
-is that in which the defaults are tried when a study asks for fewer candidates than there are.
+Declarations only: nothing here imports what it names. Most defaults are scikit-learn's own. Limits
+on the work (trees, iterations) are such that no trial on 20,000 rows takes minutes. If a study
+requests fewer candidates than there are algorithms, the defaults are tried in this order.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def declared(
     varied: Mapping[str, Varied],
     **more: Any,
 ) -> AlgorithmSpec:
-    """An algorithm, each parameter of it with its default."""
+    """Return an algorithm whose parameters are given with their defaults."""
     return AlgorithmSpec(
         name=name,
         title=title,
@@ -35,7 +35,7 @@ def declared(
 
 
 def both(module: str, classifier: str, regressor: str) -> dict[Task, str]:
-    """Two classes of one module, one for each task."""
+    """Return two classes of one module, one for each task."""
     return {
         "classification": f"{module}:{classifier}",
         "regression": f"{module}:{regressor}",
@@ -66,7 +66,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
     ),
     declared(
         "gradient-boosting",
-        "Gradient boosting on histograms",
+        "Histogram-based gradient boosting",
         both("sklearn.ensemble", "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         {
             "learning_rate": (Real(0.01, 0.5, log=True), 0.1),
@@ -91,7 +91,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
     ),
     declared(
         "ridge",
-        "Ridge regression, or classification by it",
+        "Ridge regression or classification",
         both("sklearn.linear_model", "RidgeClassifier", "Ridge"),
         {"alpha": (Real(0.001, 10000.0, log=True), 1.0)},
         seed="",
@@ -148,7 +148,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         "gaussian-naive-bayes",
         "Gaussian naive Bayes",
         _classifier("sklearn.naive_bayes:GaussianNB"),
-        # Scikit-learn's own default, 1e-9, is ruined by columns that hardly vary.
+        # Scikit-learn's own default, 1e-9, fails on columns that hardly vary.
         {"var_smoothing": (Real(1e-9, 1.0, log=True), 0.1)},
         seed="",
         scaling=True,
@@ -188,7 +188,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         "Quadratic discriminant analysis",
         _classifier("sklearn.discriminant_analysis:QuadraticDiscriminantAnalysis"),
         {"shrinkage": (Real(0.001, 1.0, log=True), 0.1)},
-        fixed={"solver": "eigen"},  # the other solver refuses fewer rows of a class than columns
+        fixed={"solver": "eigen"},  # the other solver rejects classes with fewer rows than columns
         rows_per_class=2,
         seed="",
         scaling=True,
@@ -197,7 +197,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
         "bayesian-ridge",
         "Bayesian ridge regression",
         _regressor("sklearn.linear_model:BayesianRidge"),
-        {},  # it learns how much to shrink; what else it takes hardly matters
+        {},  # it learns how much to shrink; its other parameters hardly matter
         seed="",
         scaling=True,
         scale_target=True,
@@ -227,7 +227,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
     ),
     declared(
         "stochastic-gradient",
-        "Linear model by stochastic gradient descent",
+        "Linear model trained by stochastic gradient descent",
         both("sklearn.linear_model", "SGDClassifier", "SGDRegressor"),
         {
             "alpha": (Real(0.000001, 0.1, log=True), 0.0001),
@@ -240,7 +240,7 @@ ZOO: tuple[AlgorithmSpec, ...] = (
     ),
     declared(
         "adaboost",
-        "AdaBoost on small trees",
+        "AdaBoost with small trees",
         both("sklearn.ensemble", "AdaBoostClassifier", "AdaBoostRegressor"),
         {
             "n_estimators": (Whole(25, 200, log=True), 50),

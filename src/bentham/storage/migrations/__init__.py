@@ -1,1 +1,1 @@
-"""Migrations of the database, run by `bentham.storage.schema` through alembic."""
+"""Migrations of the database, run by `bentham.storage.schema` through Alembic."""

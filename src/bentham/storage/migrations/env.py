@@ -1,4 +1,4 @@
-"""What alembic runs: the migrations, on the connection and in the transaction it is given."""
+"""The entry point of Alembic: runs the migrations on the given connection, in its transaction."""
 
 from alembic import context
 
@@ -7,7 +7,7 @@ from bentham.storage.schema import VERSION_TABLE
 context.configure(
     connection=context.config.attributes["connection"],
     version_table=VERSION_TABLE,
-    transactional_ddl=True,  # SQLite too: the connection begins its transactions itself
+    transactional_ddl=True,  # for SQLite, too: its connection begins transactions explicitly
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -1,4 +1,4 @@
-"""The log, append-only by the database itself, and snapshots of its fold."""
+"""The log, which the database itself makes append-only, and snapshots of its fold."""
 
 from alembic import op
 
@@ -7,8 +7,8 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-# A snapshot is stored in parts, so that saving a large one does not hold up appends; it counts once
-# its row in `snapshots` is there.
+# A snapshot is stored in parts, so that saving a large one does not delay appends; it exists once
+# its row in `snapshots` is written.
 SQLITE = (
     """
     CREATE TABLE events (
@@ -31,7 +31,7 @@ SQLITE = (
     CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
     BEGIN SELECT RAISE(ABORT, 'events are append-only'); END
     """,
-    # INSERT OR REPLACE deletes without firing the trigger above; this one also refuses gaps.
+    # INSERT OR REPLACE deletes without firing the trigger above; this one also rejects gaps.
     """
     CREATE TRIGGER events_follow_each_other BEFORE INSERT ON events
     WHEN NEW.sequence <> (SELECT coalesce(max(sequence), 0) + 1 FROM events)
@@ -78,13 +78,13 @@ POSTGRESQL = (
         PRIMARY KEY (sequence, part)
     )
     """,
-    # Parts are compressed by whoever makes the snapshot: do not try again.
+    # Parts are already compressed: do not compress them again.
     "ALTER TABLE snapshot_parts ALTER COLUMN data SET STORAGE EXTERNAL",
 )
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     statements = SQLITE if op.get_bind().dialect.name == "sqlite" else POSTGRESQL
     for statement in statements:
         op.execute(statement)

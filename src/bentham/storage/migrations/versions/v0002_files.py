@@ -7,8 +7,8 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-# A file is stored in parts, so that saving a large one does not hold up appends; it counts once its
-# row in `files` is there.
+# A file is stored in parts, so that saving a large one does not delay appends; it exists once its
+# row in `files` is written.
 SQLITE = (
     "CREATE TABLE files (key TEXT PRIMARY KEY, size INTEGER NOT NULL) STRICT",
     """
@@ -34,7 +34,7 @@ POSTGRESQL = (
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     statements = SQLITE if op.get_bind().dialect.name == "sqlite" else POSTGRESQL
     for statement in statements:
         op.execute(statement)
