@@ -9,7 +9,7 @@ from support.service_app import DAY, FakeClock, Service, serving
 from support.service_browser import HOST, ORIGIN, Browser, crumb
 
 from bentham import __version__
-from bentham.http.middleware import Bounds
+from bentham.http.middleware import RequestLimits
 from bentham.http.routes import stream
 from bentham.http.sessions import IDLE_SECONDS, Session, Sessions
 from bentham.service import shown_kinds
@@ -325,7 +325,7 @@ class TestNumbers:
         assert (len(sessions), sessions._of) == (0, {})
 
     def test_requests_by_cookie_count_for_the_token(self) -> None:
-        with serving(bounds=Bounds(requests_per_second=4.0)) as service:
+        with serving(bounds=RequestLimits(requests_per_second=4.0)) as service:
             token = service.token("admin")  # a request of its own
             browsers = [Browser(service, token) for _ in range(2)]  # of the address
             answers = [browsers[n % 2].get().status for n in range(12)]

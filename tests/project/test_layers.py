@@ -166,7 +166,7 @@ def test_every_command_and_query_says_who_may_ask() -> None:
 
 # Names that two parts of the code give to classes of their own. Rename one, then take it out here.
 TWICE = {
-    "Arms", "Bounds", "Difference", "Run", "State", "Study", "Trial", "TrialCompleted",
+    "Arms", "Difference", "Run", "State", "Study", "Trial", "TrialCompleted",
     "TrialFailed", "TrialLost", "TrialReleased", "Waiting",
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from support.service_app import FakeClock, Service
 
 from bentham.core import Change, Scheduler
 from bentham.errors import StorageUnavailable
-from bentham.http.middleware import Bounds
+from bentham.http.middleware import RequestLimits
 from bentham.service.engine import clock as clocks
 from bentham.service.fold.keys import Keys
 from bentham.storage import MemoryDatabase, MemoryLog, Record
@@ -195,7 +195,9 @@ class TestOthers:
 
     def test_nobody_uses_up_anothers_rate(self) -> None:
         database = MemoryDatabase()
-        service = Service(lambda: MemoryLog(database), bounds=Bounds(requests_per_second=5.0))
+        service = Service(
+            lambda: MemoryLog(database), bounds=RequestLimits(requests_per_second=5.0)
+        )
         victim = service.admin
         forged = victim[:-64] + "0" * 64
         for _ in range(20):

@@ -6,7 +6,7 @@ import sys
 from bentham.http.app import create_app
 from bentham.http.logs import configure_logs
 from bentham.http.metrics import Metrics
-from bentham.http.middleware import Bounds
+from bentham.http.middleware import RequestLimits
 from bentham.http.server import serve
 from bentham.service import Service
 from bentham.service.engine.engine import Engine
@@ -23,7 +23,7 @@ if __name__ == "__main__":
     engine = Engine(
         MemoryLog(), Settings(PoolCreated("joint", "none", 0, 3, 1.0)), observer=metrics
     )
-    bounds = Bounds(header_seconds=SECONDS, body_seconds=SECONDS)
+    bounds = RequestLimits(header_seconds=SECONDS, body_seconds=SECONDS)
     with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as listener:
         service = Service(engine, MemoryFiles(), load_catalog())
         sys.exit(serve(service, create_app(service, metrics, bounds), listener, bounds))

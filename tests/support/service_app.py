@@ -21,7 +21,7 @@ from fastapi import FastAPI
 
 from bentham.http.app import create_app
 from bentham.http.metrics import Metrics
-from bentham.http.middleware import Bounds
+from bentham.http.middleware import RequestLimits
 from bentham.service import Service as BenthamService
 from bentham.service.engine.engine import Engine
 from bentham.service.engine.leases import Terms
@@ -44,7 +44,7 @@ NOON = 1_800_014_400.0  # a noon, UTC
 DAY = 86_400.0
 PATIENCE = 90.0  # timeout of one request, on a busy machine
 FIRST = PoolCreated("joint", "none", 0, 3, 1.0)
-UNLIMITED = Bounds(requests_per_second=0.0)
+UNLIMITED = RequestLimits(requests_per_second=0.0)
 
 
 class FakeClock:
@@ -80,7 +80,7 @@ class Service(Cast):
         first: PoolCreated = FIRST,
         terms: Terms | None = None,
         patience: int | None = 10_000,
-        bounds: Bounds = UNLIMITED,
+        bounds: RequestLimits = UNLIMITED,
         secure_cookies: bool = False,
         forecaster: Forecaster | None = None,
     ):

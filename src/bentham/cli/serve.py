@@ -144,7 +144,7 @@ def serve(
     from bentham.http.app import create_app
     from bentham.http.logs import configure_logs
     from bentham.http.metrics import Metrics
-    from bentham.http.middleware import Bounds
+    from bentham.http.middleware import RequestLimits
     from bentham.http.server import serve as run
     from bentham.service import (
         Engine,
@@ -195,7 +195,7 @@ def serve(
             fits=FitProcess(),
         )
         files = open_files(database, data)
-        bounds = Bounds(dataset_bytes=max_upload * 2**20, requests_per_second=rate_limit)
+        bounds = RequestLimits(dataset_bytes=max_upload * 2**20, requests_per_second=rate_limit)
         forecaster = ForecastProcess(data, database)
         service = Service(engine, files, catalog, forecaster, metrics.latency)
         app = create_app(service, metrics, bounds, secure_cookies)

@@ -14,7 +14,7 @@ from bentham import __version__
 from bentham.http import pages
 from bentham.http.context import Context, context_of, request_id, token_of
 from bentham.http.metrics import Metrics
-from bentham.http.middleware import Bounds, Gate
+from bentham.http.middleware import Gate, RequestLimits
 from bentham.http.openapi import describe
 from bentham.http.responses import answered, problem, refused
 from bentham.http.routes import admin as routes_admin
@@ -35,7 +35,7 @@ logger = structlog.get_logger("bentham.http")
 def create_app(
     service: Service,
     metrics: Metrics,
-    bounds: Bounds | None = None,
+    bounds: RequestLimits | None = None,
     secure_cookies: bool = False,
 ) -> FastAPI:
     """Create the app of a service; the service starts and stops with it."""
@@ -74,7 +74,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
     app.add_middleware(
-        Gate, bounds=bounds or Bounds(), metrics=metrics, service=service, sessions=sessions
+        Gate, bounds=bounds or RequestLimits(), metrics=metrics, service=service, sessions=sessions
     )
     describe(app)
     return app

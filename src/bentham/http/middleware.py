@@ -35,7 +35,7 @@ _USUAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class RequestLimits:
     """Limits of a request; a rate of 0 means no limit."""
 
     body_bytes: int = 64 * 2**10
@@ -53,7 +53,12 @@ class Gate:
     """Middleware around the whole app."""
 
     def __init__(
-        self, app: ASGIApp, bounds: Bounds, metrics: Metrics, service: Service, sessions: Sessions
+        self,
+        app: ASGIApp,
+        bounds: RequestLimits,
+        metrics: Metrics,
+        service: Service,
+        sessions: Sessions,
     ):
         self._app, self._bounds, self._metrics = app, bounds, metrics
         self._service, self._sessions = service, sessions

@@ -5,12 +5,12 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from bentham.http.middleware import Bounds
+from bentham.http.middleware import RequestLimits
 
 UPLOADS = b"/v1/datasets"
 
 
-def protocol_within(bounds: Bounds) -> type["ImpatientProtocol"]:
+def protocol_within(bounds: RequestLimits) -> type["ImpatientProtocol"]:
     """Return the protocol class with these limits; uvicorn creates one instance per connection."""
     limits = {"header_seconds": bounds.header_seconds, "header_bytes": bounds.header_bytes,
               "body_seconds": bounds.body_seconds,

@@ -9,7 +9,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from bentham.http.middleware import Bounds
+from bentham.http.middleware import RequestLimits
 from bentham.http.protocol import protocol_within
 from bentham.service import Service
 
@@ -55,7 +55,7 @@ def addresses(host: str, port: int) -> tuple[str, str]:
     return f"http://{written}:{port}", f"http://{reached}:{port}/"
 
 
-def server_of(service: Service, app: FastAPI, bounds: Bounds) -> Server:
+def server_of(service: Service, app: FastAPI, bounds: RequestLimits) -> Server:
     """Create a server; it does not run yet."""
     config = uvicorn.Config(
         app,
@@ -75,7 +75,7 @@ def server_of(service: Service, app: FastAPI, bounds: Bounds) -> Server:
     return server
 
 
-def serve(service: Service, app: FastAPI, listener: socket.socket, bounds: Bounds) -> int:
+def serve(service: Service, app: FastAPI, listener: socket.socket, bounds: RequestLimits) -> int:
     """Serve until a signal; return the exit code."""
     server = server_of(service, app, bounds)
     # Objects loaded by now stay; excluding them shortens the pauses of garbage collection.
