@@ -4,18 +4,18 @@ Hypothesis draws new examples on a developer's machine and repeats the same ones
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from support.numbers_only import install
+from support import numbers_only, quick
 
 if TYPE_CHECKING:
     from support.postgres import PostgresServer
 
-install()
+numbers_only.install()
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
@@ -26,6 +26,28 @@ LONGEST = (
     "test_learned_prior", "test_training_site", "test_bench_regret", "test_bench_service",
     "test_dashboard_story", "test_cli", "test_end_to_end",
 )  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--quick`."""
+    told = "run only tests that need no browser, no PostgreSQL, no Ray and no other process"
+    parser.addoption("--quick", action="store_true", help=told)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker of the tests that `--quick` leaves out."""
+    config.addinivalue_line("markers", quick.MARKER)
+    if config.getoption("quick"):
+        quick.install()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """With `--quick`, let no test start a process."""
+    if not item.config.getoption("quick"):
+        return (yield)
+    with quick.watched(item):
+        return (yield)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -41,6 +63,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests from the end of the run of the process with the most tests left. Tests on Ray stay
     together, since they share a cluster that takes long to start.
     """
+    if items and items[0].config.getoption("quick"):
+        left_out = [item for item in items if quick.is_outside(item)]
+        items[0].config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not quick.is_outside(item)]
     places = {name: place for place, name in enumerate(LONGEST)}
     long = sorted(
         (item for item in items if item.path.stem in places),
