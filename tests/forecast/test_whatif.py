@@ -85,7 +85,7 @@ def slow(held: Held) -> Iterator[Service]:
 
 def test_one_runs_four_wait_and_any_can_be_cancelled(slow: Service, held: Held) -> None:
     names = [slow.post("/v1/whatif", {}).ok(202)["id"] for _ in range(1 + MOST_WAITING)]
-    slow.post("/v1/whatif", {}).refused(409, "4 questions wait already")
+    slow.post("/v1/whatif", {}).refused(409, "4 what-ifs are already waiting")
     slow.until(lambda: True)
     states = [slow.get(f"/v1/whatif/{name}")["state"] for name in names]
     assert states == ["running", *["waiting"] * MOST_WAITING]

@@ -133,4 +133,4 @@ def test_a_repeat_never_shows_the_device_that_took_the_name(service: Service) ->
     service.post("/v1/devices", {"name": "gpu", "kind": "secret"}, other).ok(201)
     answer = service.post("/v1/devices", {"name": "gpu", "kind": "x"}, one, key="k")
     assert b"secret" not in answer.body
-    answer.refused(409, "has left since")
+    answer.refused(409, "has left; register it again")

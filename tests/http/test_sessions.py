@@ -289,7 +289,7 @@ class TestEnds:
         for answer in (browser.get(), browser.get("/v1/studies"), Browser(service).sign_in("x"),
                        browser.request("POST", "/v1/tenants", NEW),
                        Browser(service).sign_in(service.admin)):  # fmt: skip
-            answer.refused(503, "stands by")
+            answer.refused(503, "is on standby")
             assert answer.headers["retry-after"] == "1"
         browser.request("POST", "/v1/tenants", NEW, headers={"x-csrf-token": "x"}).refused(403)
         Browser(service).get().ok(204)

@@ -38,9 +38,9 @@ def test_what_is_too_much_is_refused_before_anything_is_kept(
     lab = service.tenant("lab")
     files = service.app.state.context.service.intake.files
     for limit, value, why in (
-        ("MOST_DATASETS_OF_TENANT", 1, "most that are possible"),
+        ("MOST_DATASETS_OF_TENANT", 1, "already 1 datasets, the maximum"),
         ("MOST_BYTES_OF_TENANT", 1500, "MiB"),
-        ("MOST_COLUMNS_OF_TENANT", 5, "columns in all"),
+        ("MOST_COLUMNS_OF_TENANT", 5, "columns in total"),
     ):
         service.dataset(lab, "first.csv")
         with monkeypatch.context() as patch:
@@ -90,7 +90,7 @@ def test_data_that_a_trial_trains_on_stays_and_logs_go_with_the_data(service: Se
     service.request("PUT", f"{path}/log", b"a value of the data", **log).ok(204)
     service.post(f"/v1/studies/{study['id']}/close", None, lab).ok()
     dataset = f"/v1/datasets/{service.get('/v1/datasets', lab)['items'][0]['id']}"
-    service.request("DELETE", dataset, token=lab).refused(409, "wait until it ended")
+    service.request("DELETE", dataset, token=lab).refused(409, "wait until it ends")
     service.report(runner, lease, score=0.5).ok()
     service.request("DELETE", dataset, token=lab).ok()
     service.request("GET", f"{path}/log", token=lab).refused(404)
@@ -138,7 +138,7 @@ def test_names_without_end_leave_room_for_what_everybody_draws(
     study = service.study(art, "a", {f"m{model}": 1.0 for model in range(4)})
     service.post(f"/v1/studies/{study}/close", None, art).ok()
     # Whoever closes a study has named its models all the same.
-    service.post("/v1/studies", {"name": "b", "models": ["x"]}, art).refused(409, "in all")
+    service.post("/v1/studies", {"name": "b", "models": ["x"]}, art).refused(409, "in total")
     service.study(lab, "a", {"x": 1.0, "y": 1.0})
     # The pool is full: what another tenant has named is refused as what nobody has.
     told = {
@@ -205,7 +205,7 @@ def test_a_disk_that_takes_no_upload_is_said_to_be_so_and_nothing_stays_taken(
         patch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
         for _ in range(5):
             answer = service.post("/v1/datasets", FLOWERS, lab, query="name=x", headers=CSV)
-            answer.refused(503, "uploads cannot be taken now")
+            answer.refused(503, "uploads cannot be accepted now")
     service.dataset(lab)
 
 

@@ -161,7 +161,9 @@ class TestReports:
         before, head = beliefs(service), service.pool.sequence
         for fence in (running["fence"] - 1, running["fence"] + 1, 2**62):
             wrong = {**running, "fence": fence}
-            service.report(device, wrong, score=0.9).refused(409, f"the fence {fence} is not that")
+            service.report(device, wrong, score=0.9).refused(
+                409, f"the fence {fence} does not match"
+            )
             for how in ("fail", "release", "heartbeat"):
                 service.report(device, wrong, how).refused(409, "the fence")
         assert (beliefs(service), service.pool.sequence) == (before, head)
@@ -228,7 +230,7 @@ class TestDevices:
         head = service.pool.sequence
         assert service.request("DELETE", f"/v1/tokens/{name}").ok() == revoked
         admin = service.admin.split("_")[1]
-        service.request("DELETE", f"/v1/tokens/{admin}").refused(409, "the last good token")
+        service.request("DELETE", f"/v1/tokens/{admin}").refused(409, "the last valid token")
         assert service.pool.sequence == head
 
     def test_a_token_ends_with_its_time(self, service: Service, tenant: str) -> None:

@@ -186,7 +186,7 @@ class TestNext:
             for name in ("expected_improvement", "cost", "rate"):
                 assert said[name] == pytest.approx(best[name])
             assert said["value"] == pytest.approx(6.0 * said["rate"])
-            many = f"Of {left} models left it has the highest expected improvement per second: "
+            many = f"Of {left} models left, it has the highest expected improvement per second: "
             assert said["reason"].startswith(many if left > 1 else "It is the only model left")
             ended(service, device, lease, 1.0)
         assert service.get(f"/v1/studies/{study}/next", tenant)["reason"] == (
@@ -202,10 +202,10 @@ class TestNext:
 
         service.request("PATCH", "/v1/tenants/a", {"limits": {"running_trials": 0}}).ok()
         assert said()["model"] is not None
-        assert said()["reason"].startswith("The tenant runs as many trials as it may")
+        assert said()["reason"].startswith("The tenant is at its limit of running trials")
         limits = {"device_seconds_per_day": 0.0}
         service.request("PATCH", "/v1/tenants/a", {"limits": limits}).ok()
-        assert said()["reason"].startswith("The tenant has used its device time of the day")
+        assert said()["reason"].startswith("The tenant has used up its device time for today")
         service.request("PATCH", "/v1/tenants/a", {"limits": {}}).ok()
         service.post(f"/v1/studies/{study}/pause", None, tenant).ok()
         nothing = dict.fromkeys(["model", "expected_improvement", "cost", "rate", "value"])
@@ -213,11 +213,11 @@ class TestNext:
         assert said("") == said()
         service.post(f"/v1/studies/{study}/resume", None, tenant).ok()
         service.lease(device)
-        assert said()["reason"] == "As many trials run or ended as the study wants in all."
+        assert said()["reason"] == "The study is at its limit of trials, counting running ones."
         study = service.study(tenant, "other", 1)
         service.device("more", device)
         service.lease(device, "more")
-        assert said()["reason"] == "Every model was tried, or runs now."
+        assert said()["reason"] == "Every model was tried or is running."
 
     def test_what_else_counted(self, service: Service) -> None:
         tenant, device = service.tenant("a"), service.device()
@@ -226,18 +226,18 @@ class TestNext:
         service.lease(device)
         reason = service.get(f"/v1/studies/{study}/next", tenant)["reason"]
         assert reason.endswith(
-            ", counting the other studies over the same data and what the trials that run there "
-            "may bring."
+            ", taking into account the other studies on the same data and the possible scores of "
+            "running trials."
         )
 
     @pytest.mark.parametrize(
         ("policy", "exponent", "warm_start", "words"),
         [
-            ("mdmt", 1.0, "fastest:1", "Every study begins with a few models"),
+            ("mdmt", 1.0, "fastest:1", "Every study starts with a few models"),
             ("mdmt", 0.0, "none", "highest expected improvement: "),
-            ("joint", 0.5, "none", "highest expected improvement for its cost: "),
+            ("joint", 0.5, "none", "highest expected improvement relative to its cost: "),
             ("round-robin", 1.0, "none", "highest expected improvement: "),
-            ("gp-ucb", 1.0, "none", "highest upper confidence bound for its cost: "),
+            ("gp-ucb", 1.0, "none", "highest upper confidence bound relative to its cost: "),
         ],
     )
     def test_in_the_words_of_the_policy(

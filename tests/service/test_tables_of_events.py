@@ -44,7 +44,7 @@ def test_the_fold_refuses_what_cannot_follow() -> None:
     story = Story()
     story.study("wine")
     story.add(happened.StudyClosed("wine", "closed by request"))
-    with pytest.raises(InvalidRecording, match="study-resumed of a study that is closed"):
+    with pytest.raises(InvalidRecording, match="study-resumed for a study that is closed"):
         story.add(happened.StudyResumed("wine"))
     assert story.pool.studies["wine"].state == "closed"
 

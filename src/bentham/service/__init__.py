@@ -1,15 +1,15 @@
-"""The live service: real time, an event log, and the scheduler of the core, driven by requests.
+"""The live service: the core's scheduler, driven by requests in real time, with an event log.
 
-This is its front door: other packages import from here and from nothing below. Inside, each room
-imports those before it only:
+This is the public interface: other packages import from here and not from the modules below.
+Inside, each part imports only from those listed before it:
 
-refusals  why something is not done
-fold      the events, and the pool: everything that is known, a fold over the log
-engine    takes requests in turn, commits events in batches, answers only what is committed
-views     what is shown of the pool, and the queries that may be asked
-commands  what may be asked for: from a turn and a body to events
-jobs      what runs beside the engine: uploads, fits, what-ifs, snapshots
-service   the Service, which has all of it
+refusals  the errors that requests are refused with
+fold      the events, and the pool: the state computed from the log
+engine    handles requests in turn, commits events in batches, replies after the commit
+views     the queries, and the data they return
+commands  the operations that change something: they turn a request into events
+jobs      work in other processes and threads: uploads, fits, what-ifs, snapshots
+service   the Service, which combines all of it
 """
 
 from bentham.service import commands

@@ -1,4 +1,4 @@
-"""The first token, which opens a new pool: written where only its owner can read it."""
+"""The first admin token of a pool, written to a file that only its owner can read."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ logger = structlog.get_logger("bentham.admin")
 
 
 def write_admin_token(path: Path) -> TokenIssued:
-    """Make an admin's token, write it to a file of mode 0600, and return its event."""
+    """Create an admin token, write it to a file of mode 0600, and return its event."""
     name, token = new_token()
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
@@ -22,5 +22,5 @@ def write_admin_token(path: Path) -> TokenIssued:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
-    logger.info("wrote the token of the first admin", file=str(path))
-    return TokenIssued(name, "admin", None, "made at the first start", hash_of(token), None)
+    logger.info("wrote an admin token", file=str(path))
+    return TokenIssued(name, "admin", None, "created at server start", hash_of(token), None)

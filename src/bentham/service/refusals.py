@@ -1,13 +1,13 @@
-"""What the service refuses, with the status that HTTP has for it.
+"""The errors that requests are refused with, each with its HTTP status.
 
-Whatever is not yours is refused in the same words as what does not exist.
+What belongs to another tenant is refused with the same message as what does not exist.
 """
 
 from bentham.errors import BenthamError
 
 
 class Refusal(BenthamError):
-    """A request that is not carried out; nothing was changed."""
+    """A request was refused; nothing was changed."""
 
     status = 400
     title = "Bad request"
@@ -19,42 +19,42 @@ class Refusal(BenthamError):
 
 
 class Unauthenticated(Refusal):
-    """No token, or one that is good for nothing."""
+    """The token is missing or invalid."""
 
     status, title = 401, "Not authenticated"
 
 
 class Forbidden(Refusal):
-    """The token's role does not allow this, whatever it is asked for."""
+    """The token's role does not allow this request."""
 
     status, title = 403, "Not allowed"
 
 
 class Missing(Refusal):
-    """There is no such thing, or none of yours."""
+    """The entity does not exist, or belongs to another tenant."""
 
     status, title = 404, "Not found"
 
 
 class Conflicting(Refusal):
-    """It does not fit the state of things."""
+    """The request conflicts with the current state."""
 
     status, title = 409, "Conflict"
 
 
 class Invalid(Refusal):
-    """A value that cannot be used."""
+    """A value in the request is invalid."""
 
     status, title = 422, "Invalid"
 
 
 class TooMany(Refusal):
-    """More requests than a token may make."""
+    """Too many requests at a time."""
 
     status, title = 429, "Too many requests"
 
 
 class Unready(Refusal):
-    """Not now: the server starts, stands by, stops, or its storage is gone."""
+    """The server is starting, on standby or stopping, or its storage is unavailable."""
 
     status, title = 503, "Not available"

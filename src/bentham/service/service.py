@@ -1,4 +1,4 @@
-"""The front door: everything that may be asked of the service, each with the token of who asks."""
+"""The Service: all reads and writes, each with the token of its caller."""
 
 import asyncio
 import contextlib
@@ -39,22 +39,22 @@ from bentham.training.catalog import Catalog
 logger = structlog.get_logger("bentham.service")
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
-START_SECONDS = 0.5  # between looks whether this instance leads
-MISSED_AT_ONCE = 50  # missed events shown in one turn
+START_SECONDS = 0.5  # between checks whether this instance leads
+MISSED_AT_ONCE = 50  # missed events rendered in one turn
 MOST_LISTENERS, MOST_OF_TOKEN = 1000, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What else is known of a request that changes something."""
+    """Metadata of a request that changes something."""
 
-    request: str = ""  # its id in logs
+    request: str = ""  # the request id in logs
     key: str = ""  # the idempotency key, see `scoped_key`
-    device: str = ""  # it is a sign of life of this device
+    device: str = ""  # the device that sent it: the request is a sign of life
 
 
 class Service:
-    """Reads and writes, one after the other, answered when they are committed."""
+    """Handles reads and writes one at a time, and replies after the commit."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Service:
         forecaster: Forecaster | None = None,
         latency: Callable[[], View | None] = lambda: None,
     ):
-        """`forecaster` answers what-ifs; without one they are refused."""
+        """`forecaster` computes what-ifs; without one they are refused."""
         self.engine = engine
         self.catalog = catalog
         self.intake = Intake(files)
@@ -77,19 +77,19 @@ class Service:
         self._tidying: asyncio.Task[None] | None = None
         engine.describe = describe
 
-    # -- its life
+    # -- lifecycle
 
     def start(self) -> None:
-        """Begin to serve, on the running event loop."""
+        """Start serving, on the running event loop."""
         self.engine.start()
         self._tidying = asyncio.get_running_loop().create_task(self.drop_left_over())
 
     def begin_stop(self) -> None:
-        """Whoever waits or listens is let go, so that nothing holds up the end."""
+        """Release waiting requests and open streams, so that nothing delays the shutdown."""
         self.engine.begin_stop()
 
     async def stop(self) -> None:
-        """Carry out what is in line, then let go of everything."""
+        """Handle the queued requests, then release all resources."""
         if self._tidying is not None:
             self._tidying.cancel()
         await self.whatifs.close()
@@ -99,32 +99,32 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether requests are taken."""
+        """Whether requests are accepted."""
         return self.engine.ready
 
     def status(self) -> dict[str, object]:
-        """The phase of this instance, and how far it is while it reads its log."""
+        """Return the phase of this instance, with its progress while it replays the log."""
         body: dict[str, object] = {"status": self.engine.phase}
         if self.engine.phase == "replaying":
             body["replayed"], body["events"] = self.engine.progress
         return body
 
     async def drop_left_over(self) -> None:
-        """Once, when this instance leads: drop contents that no dataset has."""
+        """Delete files that belong to no dataset; once, as soon as this instance leads."""
         while not self.ready:
             await asyncio.sleep(START_SECONDS)
         try:
             async with self.intake.keeping:
-                # Only now: who held it may have added one.
+                # Inside the lock, since its last holder may have added a dataset.
                 kept = await self.engine.ask(None, _kept_contents)
                 await self.intake.tidy(kept)
-        except (Refusal, BenthamError) as error:  # the next start will
-            logger.warning("left-over contents stay for now", reason=str(error))
+        except (Refusal, BenthamError) as error:  # the next start retries
+            logger.warning("orphaned dataset files were not deleted", reason=str(error))
 
     # -- reads and writes
 
     def caller(self, token: str) -> Caller | None:
-        """Who a token belongs to, by what is committed; None if it is not good."""
+        """Return the caller of a token in the committed state; None if the token is invalid."""
         if not self.ready:
             return None
         working = self.engine.working
@@ -140,7 +140,7 @@ class Service:
         *args: Parameters.args,
         **options: Parameters.kwargs,
     ) -> Result:
-        """What a query shows, once everything that can be seen is committed."""
+        """Return the result of a query, once everything it has seen is committed."""
         return await self.engine.ask(token, partial(_read, query, args, options))
 
     async def write(
@@ -151,10 +151,10 @@ class Service:
         *args: Parameters.args,
         **options: Parameters.kwargs,
     ) -> View | None:
-        """Have a command carried out and committed.
+        """Run a command and commit its events.
 
-        The answer is that of its last event, or of the command's `unchanged` query where nothing
-        had to happen.
+        Returns the view of the last event, or the result of the command's `unchanged` query if
+        there was nothing to do.
         """
         return await self.engine.ask(token, partial(self._write, stamp, command, args, options))
 
@@ -172,12 +172,12 @@ class Service:
         noted = pool.keys.find(key, caller.token) if key else None
         if noted is not None:
             if noted.body != key.partition(":")[2]:
-                raise Invalid("this Idempotency-Key was used for another request; take a new one")
+                raise Invalid("this Idempotency-Key was used for another request; use a new one")
             asker = "" if caller.role == "admin" else caller.token
             return answer(pool, leases, now, noted.kind, noted.subject, asker)
         device = pool.devices.get(stamp.device)
         if key and device is not None and device.trial is not None and device.trial.key == key:
-            # However many requests came between, who lost the answer gets it again.
+            # A client that lost the reply gets it again, however many requests came in between.
             return answer(pool, leases, now, "trial-leased", device.trial.id)
         began = self.engine.clock.instant()
         events = command(Turn(working, caller), *args, **options)
@@ -188,14 +188,14 @@ class Service:
             if unchanged is None:
                 return None
             view: View | None = unchanged(Look(working, caller), *args, **options)
-            if key and view is not None:  # a repeat must find nothing to change, either
+            if key and view is not None:  # a repeat must change nothing, either
                 same = happened.RequestNoted(view["id"])
                 working.happen([same], now, caller, stamp.request, key)
             return view
         if isinstance(events[-1], happened.TrialLeased):
             self.engine.observer.decided(self.engine.clock.instant() - began)
         subject = working.happen(events, now, caller, stamp.request, key)
-        if isinstance(events[-1], happened.TokenIssued):  # only who made the secret knows it
+        if isinstance(events[-1], happened.TokenIssued):  # the caller adds the secret
             return token_view(pool.tokens[subject])
         return answer(pool, leases, now, happened.kind_of(events[-1]), subject)
 
@@ -209,8 +209,8 @@ class Service:
         stamp: Stamp,
         gone: Callable[[], Awaitable[bool]],
     ) -> View | None:
-        """A trial to run, waited for up to `wait` seconds; for nobody, once they are `gone`."""
-        # A worker counts its lease from when it asked: most of it must be left.
+        """Lease a trial within `wait` seconds; None if there is none, or the client is gone."""
+        # A worker counts its lease from when it sent the request: most of it must be left.
         wait = min(wait, self.engine.settings.terms.lease_seconds / 4.0)
         loop = asyncio.get_running_loop()
         give_up, waiting = loop.time() + wait, Waiting(device)
@@ -230,10 +230,10 @@ class Service:
         return self.engine.stopping
 
     async def heartbeat(self, token: str, trial: str, body: wire.Heartbeat) -> View:
-        """Renew the lease of a trial that still runs, and note how far it is."""
+        """Renew the lease of a running trial, and record its progress."""
         return await self.engine.ask(token, partial(_heartbeat, trial, body))
 
-    # -- contents and logs of trials
+    # -- files of datasets and logs of trials
 
     async def upload(
         self,
@@ -245,12 +245,12 @@ class Service:
         body: AsyncIterator[bytes],
         gone: Callable[[], Awaitable[bool]],
     ) -> View:
-        """Take a file in, look into it and make a dataset of it; the same again changes nothing."""
-        # Who may not, or not for that tenant, learns it before anything is read.
+        """Receive a file, inspect it and add it as a dataset; a repeat changes nothing."""
+        # A caller without permission is refused before the body is read.
         asker, owner = await self.read(token, dataset_commands.uploader, tenant)
         async with self.intake.receive(body, asker) as taken:
-            if await gone():  # nobody waits for what would be found
-                raise Invalid("the upload was broken off; send it again")
+            if await gone():  # no client waits for the result
+                raise Invalid("the upload was interrupted; send it again")
             known = await self.read(token, dataset_commands.known_upload, tenant, name, taken.hash)
             if known is not None:
                 return known
@@ -259,15 +259,15 @@ class Service:
             async with self.intake.keeping:
                 await self.read(token, dataset_commands.check_room, tenant, upload)
                 await self.intake.keep(owner, taken)
-                # Should this fail, or the server end here, its next start finds a content of
-                # nobody.
+                # If this fails or the server stops here, the next start deletes the orphaned
+                # file.
                 view = await self.write(
                     token, Stamp(request), dataset_commands.add_dataset, tenant, upload
                 )
         return view or {}
 
     async def drop_dataset(self, token: str, request: str, dataset: str) -> View:
-        """Forget a dataset for good, with its content and what trials printed of it."""
+        """Delete a dataset permanently, with its file and the logs of its trials."""
         async with self.intake.keeping:
             view = await self.read(token, queries.dataset, dataset)
             await self.write(token, Stamp(request), dataset_commands.drop_dataset, dataset)
@@ -280,11 +280,11 @@ class Service:
         return view
 
     async def dataset_content(self, token: str, dataset: str) -> tuple[Iterator[bytes], str]:
-        """A dataset's file as it was uploaded, in parts, and its format."""
+        """Return a dataset's file as it was uploaded, in chunks, and its format."""
         return await self._content(*await self.read(token, queries.dataset_content, dataset))
 
     async def trial_content(self, token: str, trial: str) -> tuple[Iterator[bytes], str]:
-        """The file that a running trial trains on, in parts, and its format."""
+        """Return the file that a running trial trains on, in chunks, and its format."""
         return await self._content(*await self.read(token, queries.trial_content, trial))
 
     async def _content(self, tenant: str, digest: str, shape: str) -> tuple[Iterator[bytes], str]:
@@ -296,19 +296,19 @@ class Service:
 
         parts = await self.intake.run(load)
         if parts is None:
-            raise Missing("the content of this dataset is gone; upload it again")
+            raise Missing("the file of this dataset is missing; upload it again")
         return parts, shape
 
     async def keep_log(
         self, token: str, trial: str, fence: int, body: Callable[[], Awaitable[bytes]]
     ) -> None:
-        """Keep what a trial printed; who may not is refused before the body is read."""
+        """Store the log of a trial; a caller without permission is refused before it is read."""
         await self.read(token, held, trial, fence)
         content = await body()
         await self.intake.run(lambda: self.intake.files.save(log_key(trial), [content]))
 
     async def trial_log(self, token: str, trial: str) -> bytes:
-        """What a trial printed, as far as its device kept it."""
+        """Return the log of a trial, as far as its device sent it."""
         await self.read(token, queries.trial, trial)
 
         def load() -> bytes | None:
@@ -317,7 +317,7 @@ class Service:
 
         content = await self.intake.run(load)
         if content is None:
-            raise Missing(f"trial {trial} has no log; it runs, or printed nothing")
+            raise Missing(f"trial {trial} has no log: it is still running, or it printed nothing")
         return content
 
     # -- decisions and the log
@@ -325,12 +325,12 @@ class Service:
     async def decisions(
         self, token: str, study: str | None, limit: int, after: str | None
     ) -> tuple[list[View], str | None]:
-        """Decisions with their justification, the newest first."""
+        """Return decisions with their justification, newest first."""
         places, following = await self.read(token, queries.decision_places, study, limit, after)
         return await self._decisions(token, places), following
 
     async def decision(self, token: str, trial: str) -> View:
-        """Why a trial was run."""
+        """Return the decision to run a trial."""
         place = await self.read(token, queries.decision_place, trial)
         return (await self._decisions(token, [place]))[0]
 
@@ -349,21 +349,21 @@ class Service:
         )
 
     async def log_page(self, token: str, after: int, limit: int) -> tuple[list[View], str | None]:
-        """The audit trail: who did what, when."""
+        """Return a page of the log: who did what, and when."""
         head, log = await self.read(token, queries.head), self.engine.log
         records = await _reading(lambda: list(itertools.islice(log.read(after=after), limit + 1)))
         shown = [record for record in records if record.sequence <= head][:limit]
         more = len(shown) == limit and shown[-1].sequence < head
         return [log_view(record) for record in shown], str(shown[-1].sequence) if more else None
 
-    # -- the pool at a glance
+    # -- overview of the pool
 
     async def overview(self, token: str) -> View:
-        """Regret estimate, device time by tenant, queue and throughput."""
+        """Return the regret estimate, device time by tenant, queue and throughput."""
         return await self.read(token, queries.overview, self.estimates, self._latency())
 
     async def trend(self, token: str, seconds: float | None, points: int) -> View:
-        """Mean regret over time; to an operator also what round robin had reached."""
+        """Return mean regret over time; for an operator, also that of round robin."""
         begun = await self.read(token, queries.begin_replay, self._replays)
         if begun is not None:
             await asyncio.wrap_future(begun)
@@ -377,16 +377,16 @@ class Service:
         limit: int,
         after: str | None,
     ) -> View:
-        """Studies by models: scores, and what is believed of the others."""
+        """Return studies by models: observed scores, and the posterior of the others."""
         turns, following = await self.read(token, queries.heatmap_turns, names, state, limit, after)
         models: dict[str, int] = {}
         items: list[View] = []
-        for turn in turns:  # what others ask comes between
+        for turn in turns:  # other requests are handled in between
             items += await self.read(token, queries.heatmap, turn, models)
         return {"models": list(models), "next": following, "items": items}
 
     async def gauges(self, token: str) -> dict[str, float]:
-        """What a monitoring system plots."""
+        """Return the gauges for a monitoring system."""
         found = await self.read(token, queries.gauges, self.estimates)
         lag = self.engine.lag
         return {
@@ -399,41 +399,43 @@ class Service:
     # -- what if
 
     async def ask_what_if(self, token: str, body: wire.WhatIfCreate, key: str) -> View:
-        """Have a question answered in the background."""
+        """Start a what-if, which is computed in the background."""
         devices, now = await self.read(token, queries.device_count)
         return self.whatifs.ask(body, devices, now, key)
 
     async def what_ifs(self, token: str) -> list[View]:
-        """The latest questions, the newest first."""
+        """Return the latest what-ifs, newest first."""
         await self.read(token, queries.admin)
         return self.whatifs.all()
 
     async def what_if(self, token: str, name: str) -> View:
-        """One question."""
+        """Return one what-if."""
         await self.read(token, queries.admin)
         return self.whatifs.find(name)
 
     async def cancel_what_if(self, token: str, name: str) -> View:
-        """Give a question up."""
+        """Cancel a what-if."""
         await self.read(token, queries.admin)
         return self.whatifs.cancel(name)
 
     # -- the stream of events
 
     def check_listeners(self, caller: Caller) -> None:
-        """Refuse a stream that would be one too many."""
+        """Refuse another stream if too many are open."""
         if self.listeners[caller.token] >= MOST_OF_TOKEN:
             raise TooMany(
-                f"{MOST_OF_TOKEN} streams are open with this token, the most it may", (), 10.0
+                f"this token has {MOST_OF_TOKEN} open streams, the maximum; close one first",
+                (),
+                10.0,
             )
         if self.listeners.total() >= MOST_LISTENERS:
-            raise TooMany("as many streams are open as are possible; try later", (), 10.0)
+            raise TooMany("the server has the maximum number of open streams; try later", (), 10.0)
 
     @contextlib.contextmanager
     def listening(
         self, caller: Caller, last: int | None
     ) -> Iterator[tuple[Subscription, AsyncIterator[Told] | None]]:
-        """Hear what happens from now on, and what was missed after `last`: None if not known."""
+        """Subscribe to events, and get those missed after `last`; None if some are lost."""
         subscription, missed = self.engine.feeds.subscribe(caller.tenant, last)
         self.listeners[caller.token] += 1
         try:
@@ -483,26 +485,26 @@ def _told(some: list[Happening], working: WorkingState, _: Caller) -> list[Told]
 
 
 def describe(working: WorkingState, happening: Happening) -> View:
-    """What listeners are told of an event."""
+    """Return the data of an event that listeners receive."""
     _, kind, subject, time = happening
     pool, leases = working.pool, working.leases
     try:
         if kind == "token-issued":
             view = token_view(pool.tokens[subject])
-        elif kind == "trial-leased":  # the lease itself is its device's, and numbered for all
+        elif kind == "trial-leased":  # the lease is for its device: its fence counts all trials
             view = trial_view(pool.trials[subject], leases)
         else:
             view = answer(pool, leases, working.now(), kind, subject)
-    except (Refusal, KeyError, ValueError):  # gone since, or nothing that has a view
+    except (Refusal, KeyError, ValueError):  # deleted since, or without a view
         view = {"name": subject}
-    except Exception:  # listeners must not keep anything from being committed
-        logger.exception("an event cannot be shown", kind=kind)
+    except Exception:  # listeners must not prevent a commit
+        logger.exception("failed to build the view of an event", kind=kind)
         view = {"name": subject}
     return {"time": time, **view}
 
 
 async def _reading(work: Callable[[], Result]) -> Result:
-    """Read from the log, away from the event loop."""
+    """Read from the log in a thread, not on the event loop."""
     try:
         return await asyncio.get_running_loop().run_in_executor(None, work)
     except StorageUnavailable as error:
@@ -510,6 +512,6 @@ async def _reading(work: Callable[[], Result]) -> Result:
 
 
 def scoped_key(token: str, route: str, key: str, body: bytes) -> str:
-    """An idempotency key as it is kept: for one token and address, with a digest of the body."""
+    """Return an idempotency key as stored: for one token and route, with a digest of the body."""
     digest = hashlib.sha256(f"{token}\n{route}\n{key}".encode("utf-8", "replace")).hexdigest()[:32]
     return f"{digest}:{hashlib.sha256(body).hexdigest()[:16]}"

@@ -1,4 +1,4 @@
-"""What may be asked for, each a plain function from a turn and a body to events."""
+"""Commands: plain functions from a turn and a request body to events."""
 
 from bentham.service.commands.devices import (
     complete_trial,

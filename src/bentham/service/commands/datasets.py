@@ -1,4 +1,4 @@
-"""Datasets: what tenants upload, or an operator for all of them."""
+"""Datasets: uploaded by a tenant for itself, or by an operator for all tenants."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from bentham.training.dataset import Inspection
 MOST_DATASETS_OF_TENANT, MOST_INSTALLED = 200, 1000
 MOST_BYTES_OF_TENANT = 4 * 2**30
 OWNERS = ("admin", "tenant")
-# Columns are kept in memory: so many, of all the datasets of a tenant.
+# Columns are held in memory: the limit for all datasets of a tenant together.
 MOST_COLUMNS_OF_TENANT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that was stored, and what was found in it."""
+    """A file that was received, and the result of its inspection."""
 
     name: str
     hash: str
@@ -32,23 +32,23 @@ class Upload:
 
 
 def owned(turn: Turn, named: str | None) -> Mapping[str, Dataset]:
-    """The datasets among which a new one of the caller's goes; without a tenant, everybody's."""
+    """Return the datasets that an upload is added to; without a tenant, the shared ones."""
     if turn.caller.role == "admin" and named is None:
         return turn.shared.installed
     return turn.scope.tenant_for(named).datasets
 
 
 def owner_of(caller: Caller, named: str | None) -> str:
-    """Whose the caller's uploads are: a tenant's, or everybody's."""
+    """Return the tenant that owns the caller's uploads, empty if they are shared."""
     return named or caller.tenant or ""
 
 
 def same(turn: Turn, named: str | None, name: str, digest: str) -> Dataset | None:
-    """The dataset that this upload would make once more; refuse a name that is another's."""
+    """Return the dataset that an upload repeats; refuse a name that has other content."""
     others = [each for each in owned(turn, named).values() if each.name == name]
     if others and others[0].hash != digest:
         raise Conflicting(
-            f"there is a dataset {name!r} with other content already; pick another name, or drop "
+            f"a dataset {name!r} with other content already exists; pick another name, or drop "
             "that one first"
         )
     return others[0] if others else None
@@ -56,21 +56,21 @@ def same(turn: Turn, named: str | None, name: str, digest: str) -> Dataset | Non
 
 @allowed(*OWNERS)
 def uploader(look: Look, tenant: str | None) -> tuple[str, str]:
-    """The token and the owner of an upload; who may not upload for that tenant is refused."""
+    """Return the token and the owner of an upload; refuse a tenant that is not the caller's."""
     owned(look, tenant)
     return look.caller.token, owner_of(look.caller, tenant)
 
 
 @allowed(*OWNERS)
 def known_upload(look: Look, tenant: str | None, name: str, digest: str) -> View | None:
-    """The dataset of this name and content, if there is one already."""
+    """Return the dataset with this name and content; None if there is none."""
     found = same(look, tenant, name, digest)
     return None if found is None else dataset_view(found)
 
 
 @allowed(*OWNERS)
 def check_room(turn: Turn, tenant: str | None, upload: Upload) -> None:
-    """Refuse what would be too much, before anything of it is kept."""
+    """Refuse an upload that exceeds a limit, before it is stored."""
     if same(turn, tenant, upload.name, upload.hash) is None:
         known = owned(turn, tenant)
         _refuse_too_many(known, known is not turn.shared.installed, upload)
@@ -78,13 +78,13 @@ def check_room(turn: Turn, tenant: str | None, upload: Upload) -> None:
 
 @allowed(*OWNERS)
 def added_before(look: Look, tenant: str | None, upload: Upload) -> View | None:
-    """The dataset that an upload would make once more."""
+    """Return the dataset that an upload repeats."""
     return known_upload(look, tenant, upload.name, upload.hash)
 
 
 @allowed(*OWNERS, unchanged=added_before)
 def add_dataset(turn: Turn, tenant: str | None, upload: Upload) -> Events:
-    """A new dataset; the same again changes nothing."""
+    """Add a dataset; a repeat changes nothing."""
     if same(turn, tenant, upload.name, upload.hash) is not None:
         return []
     check_room(turn, tenant, upload)
@@ -107,32 +107,32 @@ def add_dataset(turn: Turn, tenant: str | None, upload: Upload) -> Events:
 
 def _refuse_too_many(known: Mapping[str, Dataset], tenants: bool, upload: Upload) -> None:
     most = MOST_DATASETS_OF_TENANT if tenants else MOST_INSTALLED
-    remedy = "drop some that you need no longer"
+    remedy = "drop some that you no longer need"
     if len(known) >= most:
-        raise Conflicting(f"there are {most} datasets, the most that are possible; {remedy}")
+        raise Conflicting(f"there are already {most} datasets, the maximum; {remedy}")
     if not tenants:
         return
     held = sum(each.bytes for each in known.values()) + upload.bytes
     if held > MOST_BYTES_OF_TENANT:
         raise Conflicting(
-            f"your datasets would hold {held / 2**20:,.0f} MiB, more than "
-            f"{MOST_BYTES_OF_TENANT / 2**20:,.0f}; {remedy}"
+            f"your datasets would take {held / 2**20:,.0f} MiB, more than the limit of "
+            f"{MOST_BYTES_OF_TENANT / 2**20:,.0f} MiB; {remedy}"
         )
     width = sum(each.width for each in known.values()) + len(upload.found.columns)
     if width > MOST_COLUMNS_OF_TENANT:
         raise Conflicting(
-            f"your datasets would have {width:,} columns in all, more than "
+            f"your datasets would have {width:,} columns in total, more than the limit of "
             f"{MOST_COLUMNS_OF_TENANT:,}; {remedy}"
         )
 
 
 @allowed(*OWNERS)
 def drop_dataset(turn: Turn, name: str) -> Events:
-    """A dataset goes, unless a study that is not closed is over it."""
+    """Drop a dataset; refused while a study on it is not closed or a trial on it runs."""
     dataset = turn.scope.dataset(name)
     if not dataset.tenant and turn.caller.role != "admin":
-        raise Conflicting(f"dataset {name!r} is the operator's; only an operator drops it")
-    # Over a dataset that is everybody's, the studies and trials of all tenants count.
+        raise Conflicting(f"dataset {name!r} is shared; only an operator can drop it")
+    # For a shared dataset, the studies and trials of all tenants count.
     owner = turn.scope.tenant(dataset.tenant) if dataset.tenant else turn.whole()
     used = [
         study
@@ -141,17 +141,17 @@ def drop_dataset(turn: Turn, name: str) -> Events:
     ]
     runs = any(trial.study.data.get("dataset") == dataset.id for trial in owner.running.values())
     if runs and not used:
-        raise Conflicting(f"a trial that runs trains on dataset {name!r}; wait until it ended")
+        raise Conflicting(f"a running trial trains on dataset {name!r}; wait until it ends")
     if used:
         raise Conflicting(
-            f"study {used[0].name!r} ({used[0].id}) is over dataset {name!r}; close it first"
+            f"study {used[0].name!r} ({used[0].id}) uses dataset {name!r}; close it first"
         )
     return [happened.DatasetDropped(dataset.id, dataset.tenant)]
 
 
 @allowed(*OWNERS)
 def left_by(look: Look, dataset: str, tenant: str, digest: str) -> tuple[bool, list[str]]:
-    """What a dropped dataset leaves: whether its content is nobody's now, and its trials."""
+    """Return what a dropped dataset leaves: whether its file is unused now, and its trials."""
     owner = look.scope.tenant(tenant) if tenant else look.whole()
     trials = [
         trial.id

@@ -1,4 +1,4 @@
-"""What devices ask for: to join and to leave, a trial to run, and what came of it."""
+"""The commands of devices: register, leave, lease a trial, and report its outcome."""
 
 from dataclasses import dataclass
 
@@ -18,22 +18,22 @@ RUNNERS = ("device", "admin")
 
 @allowed(*RUNNERS)
 def register_device(turn: Turn, body: wire.DeviceCreate) -> Events:
-    """A device joins; one that joins again begins anew."""
+    """Register a device; if it is registered already, it leaves first."""
     pool, caller = turn.whole(), turn.caller
     known = pool.devices.get(body.name)
     owner = None if known is None else pool.tokens.get(known.token)
     taken = known is not None and known.token != caller.token and caller.role != "admin"
     if taken and owner is not None and owner.good(turn.now):
-        raise Conflicting(f"the device name {body.name!r} is taken; pick another")
+        raise Conflicting(f"the device name {body.name!r} is taken; pick another name")
     if known is None and len(pool.devices) >= MOST_DEVICES:
-        raise Conflicting(f"there are {MOST_DEVICES:,} devices, the most that are possible")
+        raise Conflicting(f"there are already {MOST_DEVICES:,} devices, the maximum")
     gone = [] if known is None else leaving(known, "the device registered again")
     return [*gone, happened.DeviceRegistered(body.name, body.kind, caller.token)]
 
 
 @allowed(*RUNNERS)
 def leave_device(turn: Turn, name: str) -> Events:
-    """A device leaves; the trial that it runs is lost."""
+    """Remove a device; the trial that it runs is lost."""
     return leaving(turn.scope.device(name), "the device left")
 
 
@@ -41,8 +41,8 @@ def leave_device(turn: Turn, name: str) -> Events:
 class Waiting:
     """A device's request for a trial, which may take several turns.
 
-    Whoever cannot be seen to have gone is known by the device having registered again: what
-    a worker that died had asked for must not keep the one that took its place from working.
+    A worker that died may leave an open request behind. Once the device has registered again,
+    that request is refused: it must not take a trial in the name of the new worker.
     """
 
     name: str
@@ -53,36 +53,38 @@ class Waiting:
         if self.device is None:
             self.device = found
         if self.device is not found:
-            raise Conflicting(f"device {self.name!r} has registered again since; ask again")
+            raise Conflicting(
+                f"device {self.name!r} has registered again since this request; repeat it"
+            )
 
 
 class NothingToRun:
-    """Remembers when nothing could be run.
+    """Remembers that there was nothing to run.
 
-    It cannot for anybody then: hundreds of devices that wait do not each make the same decision.
+    That holds for all devices: hundreds that wait do not each make the same decision.
     """
 
     def __init__(self) -> None:
         self._known: tuple[Pool, int, tuple[str, ...]] | None = None
 
     def holds(self, pool: Pool, barred: dict[str, str]) -> bool:
-        """Whether nothing could be run before, and nothing has happened since."""
+        """Whether there was nothing to run, and nothing has happened since."""
         return self._known == (pool, pool.sequence, tuple(barred))
 
     def note(self, pool: Pool, barred: dict[str, str], found: bool) -> None:
-        """Remember how a decision ended."""
+        """Remember whether a decision found something to run."""
         self._known = None if found else (pool, pool.sequence, tuple(barred))
 
 
 @allowed(*RUNNERS)
 def lease(turn: Turn, waiting: Waiting, nothing: NothingToRun) -> Events:
-    """An idle device asks what to run: nothing, if there is nothing that may be run."""
+    """Lease a trial to an idle device; no event if there is nothing to run."""
     pool, device = turn.whole(), turn.scope.device(waiting.name)
     waiting.check(device)
     if device.trial is not None:
         raise Conflicting(
-            f"device {waiting.name!r} runs trial {device.trial.id}; report or release that one, or "
-            "register the device again"
+            f"device {waiting.name!r} is running trial {device.trial.id}; report or release that "
+            "one, or register the device again"
         )
     barred = pool.barred(turn.now)
     if nothing.holds(pool, barred):
@@ -101,19 +103,19 @@ def lease(turn: Turn, waiting: Waiting, nothing: NothingToRun) -> Events:
 
 @allowed(*RUNNERS)
 def held(turn: Turn, name: str, fence: int) -> Trial:
-    """A trial that the caller's device runs under a lease that still holds."""
+    """Return a trial that the caller's device runs under a valid lease."""
     trial = turn.scope.trial(name)
     if trial.number != fence:
-        raise Conflicting(f"the fence {fence} is not that of trial {name}; this changes nothing")
+        raise Conflicting(f"the fence {fence} does not match trial {name}; nothing was changed")
     if trial.state != "running":
         reason = f" ({trial.reason})" if trial.reason else ""
-        raise Conflicting(f"trial {name} is {trial.state}{reason}; this changes nothing")
+        raise Conflicting(f"trial {name} is {trial.state}{reason}; nothing was changed")
     return trial
 
 
 @allowed(*RUNNERS, unchanged=queries.trial)
 def complete_trial(turn: Turn, name: str, body: wire.Complete) -> Events:
-    """A score; the same again, for whoever lost the answer, changes nothing."""
+    """Complete a trial with a score; a repeat with the same score changes nothing."""
     trial = turn.scope.trial(name)
     same = trial.number == body.fence and trial.score == body.score
     if same and trial.state == "complete":
@@ -124,18 +126,18 @@ def complete_trial(turn: Turn, name: str, body: wire.Complete) -> Events:
 
 @allowed(*RUNNERS)
 def fail_trial(turn: Turn, name: str, body: wire.Fail) -> Events:
-    """No score."""
+    """End a trial without a score."""
     trial = held(turn, name, body.fence)
     return [happened.TrialFailed(trial.id, body.reason, body.final)]
 
 
 @allowed(*RUNNERS)
 def release_trial(turn: Turn, name: str, body: wire.Release) -> Events:
-    """Given back untried."""
+    """Release a trial untried; it fails if no device can run its model."""
     trial = held(turn, name, body.fence)
     unable = trial.study.shared.tried[trial.model].unable
     others = (each for each in turn.whole().devices if each != trial.device)
     if body.unable and all(each in unable for each in others):
-        # Nobody can run it: else it would be handed out and given back for good.
+        # No device can run it: otherwise it would be leased and released forever.
         return [happened.TrialFailed(trial.id, body.reason, True)]
     return [happened.TrialReleased(trial.id, body.reason, body.unable)]

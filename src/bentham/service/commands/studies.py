@@ -1,4 +1,4 @@
-"""Studies: what to choose among, and over what; then they pause, go on and end."""
+"""Studies: create them with their models and data, pause, resume and close them."""
 
 import hashlib
 import json
@@ -24,26 +24,26 @@ from bentham.training.training_plan import PlanRequest, SplitRequest
 from bentham.wire.studies import DEFAULT_CANDIDATES
 
 MOST_STUDIES = 1_000_000
-MOST_MODELS_OF_TENANT = 500  # nor may one tenant use up what there is
+MOST_MODELS_OF_TENANT = 500  # one tenant must not use up the limit of the pool
 MOST_STUDIES_OF_TENANT, MOST_STUDIES_OF_DATASET, MOST_ARMS_OF_TENANT = 20_000, 100, 500_000
-# Columns of all data that a tenant's studies are over, as they are kept in memory.
+# Columns of all data that a tenant's studies use: they are held in memory.
 MOST_TRAINED_COLUMNS = 500_000
 OWNERS = ("admin", "tenant")
-OVER_DATA = "data:"  # then what it is over, as a digest
-# All that a score depends on, but for the model.
+OVER_DATA = "data:"  # followed by a digest of what scores depend on
+# Everything that a score depends on, except the model.
 _MATTERS = ("hash", "format", "delimiter", "target", "task", "metric", "columns", "split")
-_KEPT = ("bytes", "classes", "notes")  # what else is to be known of it
-# So many candidates of all algorithms are standard: they count against nobody's limits, and so
-# find room whatever else was named.
+_KEPT = ("bytes", "classes", "notes")  # stored as well, although scores do not depend on them
+# The first candidates over all algorithms are standard. They count towards no limit, so that a
+# study can always use them, however many other models have been listed.
 STANDARD_CANDIDATES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What a study chooses among, and over what."""
+    """The models that a study chooses among, and its data."""
 
     models: dict[str, float | None]
-    described: dict[str, dict[str, Any]]  # models that nobody listed before
+    described: dict[str, dict[str, Any]]  # models that no study listed before
     dataset: str
     metric: str
     rows: int | None
@@ -55,17 +55,17 @@ class _Choice:
 
 @allowed(*OWNERS)
 def create_study(turn: Turn, asked: wire.StudyCreate, catalog: Catalog) -> Events:
-    """A new study of the caller's tenant, or of the one that an admin names."""
+    """Create a study for the caller's tenant, or for the tenant that an admin names."""
     tenant = turn.scope.tenant_for(asked.tenant)
     if asked.name in tenant.studies:
-        raise Conflicting(f"there is a study {asked.name!r} already; pick another name")
+        raise Conflicting(f"a study {asked.name!r} already exists; pick another name")
     if len(tenant.studies) >= MOST_STUDIES_OF_TENANT or turn.shared.studies >= MOST_STUDIES:
-        raise Conflicting("there are as many studies as are possible; ask the operator")
+        raise Conflicting("the maximum number of studies is reached; ask the operator")
     choice = _listed(asked) if asked.models else _drawn(turn.shared, tenant, asked, catalog)
     _refuse_too_many(turn.shared, tenant, choice)
     deadline = asked.stop.deadline
     if deadline is not None and deadline <= turn.now:
-        raise Invalid("the deadline has passed; name a later one, or none")
+        raise Invalid("the deadline has already passed; give a later one, or none")
     _refuse_other_costs(turn.shared, tenant, choice.dataset, choice.models)
     return [
         happened.StudyCreated(
@@ -89,17 +89,19 @@ def create_study(turn: Turn, asked: wire.StudyCreate, catalog: Catalog) -> Event
 
 
 def _listed(asked: wire.StudyCreate) -> _Choice:
-    """Models one by one, over what is nothing but a name."""
+    """Use the models listed in the request; the dataset is only a name."""
     dataset = asked.dataset or asked.name
     if dataset.startswith(OVER_DATA):
-        raise Invalid(f"names of datasets that begin with {OVER_DATA!r} are given by the server")
+        raise Invalid(
+            f"dataset names that begin with {OVER_DATA!r} are reserved for the server; pick another"
+        )
     metric = asked.metric or "score"
     models = dict(asked.models)
     return _Choice(models, {}, dataset, metric, asked.rows, asked.columns)
 
 
 def _drawn(shared: Shared, tenant: Tenant, asked: wire.StudyCreate, catalog: Catalog) -> _Choice:
-    """Models of the catalogue, over data that there is, or over what they bring themselves."""
+    """Draw models from the catalogue, for a stored dataset or for the models' own data."""
     count = asked.candidates or DEFAULT_CANDIDATES
     try:
         if asked.data is None:
@@ -119,8 +121,8 @@ def _drawn(shared: Shared, tenant: Tenant, asked: wire.StudyCreate, catalog: Cat
     known = shared.arms(tenant, key)
     if known is None and tenant.trained_columns + len(training.columns) > MOST_TRAINED_COLUMNS:
         raise Conflicting(
-            "your studies would be over more columns of data in all than can be kept; use data, "
-            "metric and split of another study again"
+            "your studies would use more columns of data in total than can be stored; reuse the "
+            "data, metric and split of another study"
         )
     return _Choice(
         models,
@@ -136,16 +138,16 @@ def _drawn(shared: Shared, tenant: Tenant, asked: wire.StudyCreate, catalog: Cat
 
 
 def _dataset_of(shared: Shared, tenant: Tenant, name: str) -> Dataset:
-    """The tenant's dataset of this id or name, or one that is everybody's."""
+    """Return the tenant's dataset with this id or name, or a shared one."""
     for each in (*tenant.datasets.values(), *shared.installed.values()):
         if name in (each.id, each.name):
             return each
-    raise Missing(f"there is no dataset {name!r}; GET /v1/datasets lists those there are")
+    raise Missing(f"there is no dataset {name!r}; GET /v1/datasets lists the existing ones")
 
 
 @lru_cache(maxsize=16)
 def _data_file(dataset: Dataset) -> DataFile:
-    """A dataset with all its columns; many studies may follow each other on one."""
+    """Return a dataset with all its columns; cached, since many studies may use the same one."""
     return DataFile(
         dataset.id,
         dataset.name,
@@ -168,10 +170,9 @@ def _named(
     found: Mapping[str, CandidateModel],
     standard: Mapping[str, CandidateModel] | None = None,
 ) -> tuple[dict[str, float | None], dict[str, dict[str, Any]]]:
-    """Names for models, and what those stand for that nobody listed yet.
+    """Return names for models, and the descriptions of those that no study listed before.
 
-    A name stands for one thing for good: where the catalogue has changed what it means by one, the
-    model gets another name.
+    The meaning of a name never changes: if the catalogue has changed a model, it gets another name.
     """
     models: dict[str, float | None] = {}
     described: dict[str, dict[str, Any]] = {}
@@ -203,60 +204,62 @@ def _refuse_too_many(shared: Shared, tenant: Tenant, choice: _Choice) -> None:
         for model in shared.counted(models, choice.drawn)
         if not choice.described.get(model, {}).get("standard")
     ]
-    # Whether another tenant has named a model before must make no difference.
+    # Whether another tenant has listed a model before must make no difference.
     fresh = [model for model in counted if model not in tenant.models]
     own = len(tenant.models) + len(fresh)
     if own > MOST_MODELS_OF_TENANT:
         raise Conflicting(
-            f"your studies would list {own:,} models in all, more than {MOST_MODELS_OF_TENANT}; "
-            "use models again that other studies list"
+            f"your studies would list {own:,} models in total, more than the limit of "
+            f"{MOST_MODELS_OF_TENANT}; reuse models of your other studies"
         )
     if fresh and shared.models + len(fresh) > MOST_MODELS:
-        raise Conflicting("no models can be added; use known ones, or ask the operator")
+        raise Conflicting(
+            "the maximum number of models is reached; use known ones, or ask the operator"
+        )
     if tenant.arms + len(models) > MOST_ARMS_OF_TENANT:
         raise Conflicting(
-            f"your studies would list {tenant.arms + len(models):,} models one by one, more than "
-            f"{MOST_ARMS_OF_TENANT:,}; close some first"
+            f"your studies would list {tenant.arms + len(models):,} models, counted per study, "
+            f"more than the limit of {MOST_ARMS_OF_TENANT:,}; close some first"
         )
 
 
 def _refuse_other_costs(
     shared: Shared, tenant: Tenant, dataset: str, models: dict[str, float | None]
 ) -> None:
-    """One arm has one cost, also among studies that may be resumed."""
+    """Refuse a cost that differs from another study's, open or paused: one arm has one cost."""
     arms = shared.arms(tenant, dataset)
     if arms is not None and len(arms.studies) >= MOST_STUDIES_OF_DATASET:
         raise Conflicting(
-            f"{MOST_STUDIES_OF_DATASET} studies are over dataset {dataset!r}, the most that are "
-            "possible; name the dataset anew for more"
+            f"{MOST_STUDIES_OF_DATASET} studies use dataset {dataset!r}, the maximum; give the "
+            "dataset another name"
         )
     for other in arms.studies if arms else ():
         for model, cost in models.items() if other.state != "closed" else ():
             said = other.models.get(model)
             if cost is not None and said is not None and said != cost:
                 raise Invalid(
-                    f"study {other.name!r} says that model {model!r} costs {said:g} on dataset "
-                    f"{dataset!r}, and this one {cost:g}; one arm has one cost: make them agree"
+                    f"in study {other.name!r}, model {model!r} costs {said:g} on dataset "
+                    f"{dataset!r}, in this one {cost:g}; one arm has one cost: make them agree"
                 )
 
 
 @allowed(*OWNERS, unchanged=queries.study)
 def pause_study(turn: Turn, name: str) -> Events:
-    """No new trials until it is resumed."""
+    """Pause a study: no new trials until it is resumed."""
     study = _not_closed(turn.scope.study(name))
     return [] if study.state == "paused" else [happened.StudyPaused(study.id)]
 
 
 @allowed(*OWNERS, unchanged=queries.study)
 def resume_study(turn: Turn, name: str) -> Events:
-    """A paused study goes on."""
+    """Resume a paused study."""
     study = _not_closed(turn.scope.study(name))
     return [] if study.state == "open" else [happened.StudyResumed(study.id)]
 
 
 @allowed(*OWNERS, unchanged=queries.study)
 def close_study(turn: Turn, name: str) -> Events:
-    """A study is over, for good."""
+    """Close a study permanently."""
     study = turn.scope.study(name)
     if study.state == "closed":
         return []

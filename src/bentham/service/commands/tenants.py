@@ -1,8 +1,7 @@
-"""Tenants, tokens and history: what operators ask for.
+"""Tenants, tokens and history: the commands of operators.
 
-A command is handed a turn and a body, and returns events: what is to happen, nothing if there is
-nothing to do. It never changes anything itself, and refuses before anything changes. The answer is
-about its last event.
+A command takes a turn and a body, and returns events, none if there is nothing to do. It changes
+nothing itself, and refuses before anything changes. The reply is the view of its last event.
 """
 
 import secrets
@@ -18,12 +17,12 @@ from bentham.service.views import queries
 from bentham.tables import History, read_history
 
 MOST_TENANTS, MOST_TOKENS = 100_000, 1_000_000
-# What is believed of models is a matrix over all of them: it must not grow without end.
+# The covariance is a matrix over all models, so their number must be limited.
 MOST_MODELS = 2000
 
 
 def new_id(letter: str) -> str:
-    """An id that says nothing of how many there are."""
+    """Return a random id, which does not reveal how many there are."""
     return f"{letter}_{secrets.token_hex(8)}"
 
 
@@ -32,18 +31,18 @@ def new_id(letter: str) -> str:
 
 @allowed("admin")
 def create_tenant(turn: Turn, body: wire.TenantCreate) -> Events:
-    """A new tenant."""
+    """Create a tenant."""
     pool = turn.whole()
     if body.name in pool.tenants:
-        raise Conflicting(f"there is a tenant {body.name!r} already; pick another name")
+        raise Conflicting(f"a tenant {body.name!r} already exists; pick another name")
     if len(pool.tenants) >= MOST_TENANTS:
-        raise Conflicting(f"there are {MOST_TENANTS:,} tenants, the most that are possible")
+        raise Conflicting(f"there are already {MOST_TENANTS:,} tenants, the maximum")
     return [happened.TenantCreated(body.name, body.weight, body.limits.model_dump())]
 
 
 @allowed("admin")
 def change_tenant(turn: Turn, name: str, body: wire.TenantChange) -> Events:
-    """Another weight, other limits."""
+    """Change a tenant's weight or limits."""
     tenant = turn.scope.tenant(name)
     weight = tenant.weight if body.weight is None else body.weight
     limits = tenant.limits if body.limits is None else body.limits.model_dump()
@@ -52,14 +51,14 @@ def change_tenant(turn: Turn, name: str, body: wire.TenantChange) -> Events:
 
 @allowed("admin")
 def issue_token(turn: Turn, body: wire.TokenCreate, name: str, secret: str) -> Events:
-    """A new token, of which the pool learns the hash."""
+    """Issue a token; the pool stores only its hash."""
     pool = turn.whole()
     if (body.role == "tenant") != (body.tenant is not None):
-        raise Invalid("a token of role 'tenant' names its tenant, and no other does")
+        raise Invalid("a token of role 'tenant' must name its tenant, and no other token may")
     if body.tenant is not None and body.tenant not in pool.tenants:
         raise Missing(f"there is no tenant {body.tenant!r}")
     if len(pool.tokens) >= MOST_TOKENS:
-        raise Conflicting(f"{MOST_TOKENS:,} tokens were issued, the most that are possible")
+        raise Conflicting(f"{MOST_TOKENS:,} tokens have been issued, the maximum")
     expires = None if body.expires_in is None else turn.now + body.expires_in
     return [
         happened.TokenIssued(name, body.role, body.tenant, body.label, hash_of(secret), expires)
@@ -68,7 +67,7 @@ def issue_token(turn: Turn, body: wire.TokenCreate, name: str, secret: str) -> E
 
 @allowed("admin", unchanged=queries.token)
 def revoke_token(turn: Turn, name: str) -> Events:
-    """A token is good no longer; its devices lose their trials and leave."""
+    """Revoke a token; the trials of its devices are lost, and its devices leave."""
     pool, token = turn.whole(), turn.scope.token(name)
     if token.revoked is not None:
         return []
@@ -78,7 +77,7 @@ def revoke_token(turn: Turn, name: str) -> Events:
         if other.role == "admin" and other.id != token.id and other.good(turn.now)
     ]
     if token.role == "admin" and token.good(turn.now) and not others:
-        raise Conflicting("this is the last good token of role 'admin'; issue another one first")
+        raise Conflicting("this is the last valid token of role 'admin'; issue another one first")
     gone: Events = []
     for device in pool.devices.values():
         if device.token == token.id:
@@ -90,7 +89,7 @@ def revoke_token(turn: Turn, name: str) -> Events:
 
 
 def parsed_history(text: str) -> History:
-    """Past runs from CSV."""
+    """Parse past runs from CSV."""
     try:
         return read_history(text)
     except InvalidTable as error:
@@ -99,14 +98,16 @@ def parsed_history(text: str) -> History:
 
 @allowed("admin")
 def import_history(turn: Turn, history: History) -> Events:
-    """Past runs, which set the prior."""
+    """Import past runs, which set the prior."""
     pool = turn.whole()
     if pool.created is not None and pool.created.prior is not None:
-        raise Conflicting("this pool's prior is fixed; history sets a learned prior only")
+        raise Conflicting(
+            "this pool has a fixed prior; history can be imported only with a learned prior"
+        )
     fresh = {model for runs in history.values() for model in runs} - pool.models.keys()
     if len(pool.models) + len(fresh) > MOST_MODELS:
         raise Conflicting(
             f"with this history there would be more than {MOST_MODELS:,} models; leave out "
-            "those that nobody uses any more"
+            "those that are no longer used"
         )
     return [happened.HistoryImported(history)]

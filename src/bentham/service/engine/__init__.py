@@ -1,1 +1,1 @@
-"""The engine: takes requests in batches, commits what they changed, then answers."""
+"""The engine: handles requests in batches, commits their events, then replies."""

@@ -1,4 +1,4 @@
-"""The time: of day for what is recorded, and of a clock that never jumps for what runs out."""
+"""Clocks: the time of day for records, and a monotonic clock for what expires."""
 
 import time
 from typing import Protocol
@@ -10,20 +10,20 @@ logger = structlog.get_logger("bentham.clock")
 
 
 class Clock(Protocol):
-    """Two clocks in one; tests bring their own."""
+    """The time of day and a monotonic clock; tests supply their own."""
 
     def time(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
 
     def instant(self) -> float:
-        """Seconds since some moment, never set back."""
+        """Return monotonic seconds since an arbitrary moment."""
 
 
 class SystemClock:
-    """The machine's. Should its time of day be set by more than a minute, that is not followed.
+    """The machine's clocks. Jumps of its time of day by more than a minute are ignored.
 
-    What is recorded never goes back, so one wrong hour would be with us for good. Whoever sets the
-    clock on purpose starts the server again.
+    Recorded times never decrease, so one wrong hour would affect all later records. After setting
+    the clock on purpose, restart the server.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class SystemClock:
         self._astray = False
 
     def time(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         now, instant = time.time(), time.monotonic()
         expected = self._time + instant - self._instant
         astray = abs(now - expected) > JUMP
@@ -39,16 +39,16 @@ class SystemClock:
             self._astray = astray
             write = logger.error if astray else logger.info
             write(
-                "the clock jumped; start the server again if that was meant"
+                "the clock jumped; restart the server if it was set on purpose"
                 if astray
-                else "the clock is back",
+                else "the clock is correct again",
                 seconds=round(now - expected, 1),
             )
         if astray:
             return expected
-        self._time, self._instant = now, instant  # small corrections are followed
+        self._time, self._instant = now, instant  # small corrections are accepted
         return now
 
     def instant(self) -> float:
-        """Seconds since some moment, never set back."""
+        """Return monotonic seconds since an arbitrary moment."""
         return time.monotonic()

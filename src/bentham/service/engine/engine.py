@@ -1,14 +1,14 @@
-"""The engine: the one place where the pool is read and changed, and where the log is written.
+"""The engine: the only place where the pool is read and changed, and where the log is written.
 
-It runs on one event loop, and takes requests in turn. A batch of them is carried out on the pool
-in memory, then what happened is committed in one transaction, and only then is anybody answered:
-whatever was answered, or seen by anybody, is in the log. While a commit is under way, requests
-gather for the next batch, so that one write to disk serves many.
+It runs on one event loop and handles requests in turn. A batch of requests is applied to the pool
+in memory, then its events are committed in one transaction, and only then are the replies sent:
+whatever a client has received is in the log. While a commit is in progress, requests queue for the
+next batch, so that one write to disk serves many.
 
-If a commit fails, the pool is ahead of the log. Everybody is told 503 and nothing more is taken on
-until the same events are in the log: whoever repeats a request with its key gets its answer then.
-If another instance wrote meanwhile, what was not committed never happened: this one forgets its
-pool and stands by.
+If a commit fails, the pool is ahead of the log. All requests get 503, and no more are accepted
+until the same events are in the log. A client that then repeats a request with its key gets its
+reply. If another instance has written in the meantime, the uncommitted events never happened: this
+instance discards its pool and goes on standby.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 logger = structlog.get_logger("bentham.engine")
 
 BATCH = 64
-# Looks may be many and long: after so much of them, connections have their turn.
+# Queries may be many and slow: after this time, the event loop serves connections.
 TURN_SECONDS = 0.02
 SLOW_SECONDS = 2.0
 TICK = 0.25
@@ -57,17 +57,17 @@ STANDBY = 1.0
 
 
 class Fits(Protocol):
-    """Computes fits while the engine goes on deciding."""
+    """Computes fits while the engine continues to make decisions."""
 
     def begin(self, task: FitTask) -> FitResult:
         """Start a fit; calling the result waits for it."""
 
     def close(self) -> None:
-        """Stop for good."""
+        """Stop permanently."""
 
 
 class Engine:
-    """One instance of the service, leading or standing by."""
+    """One instance of the service, leading or on standby."""
 
     def __init__(
         self,
@@ -79,9 +79,9 @@ class Engine:
         fits: Fits | None = None,
     ):
         self.phase = "starting"
-        self.failure = ""  # why it cannot go on
-        self.fail: Callable[[], None] = lambda: None  # called then
-        # What listeners are told of an event.
+        self.failure = ""  # why it cannot continue
+        self.fail: Callable[[], None] = lambda: None  # called on a failure
+        # Returns the data of an event that listeners receive.
         self.describe: Describe = lambda _, happening: {"name": happening.subject}
         self.progress = (0, 0)
         self.settings = settings
@@ -90,7 +90,7 @@ class Engine:
         self.clock = clock or SystemClock()
         self.observer = observer or SilentObserver()
         self.working = self._working_state_of(Pool())
-        self._followed: Pool | None = None  # while standing by: the log as far as it was read
+        self._followed: Pool | None = None  # on standby: the pool of the log read so far
         self._admitted = False
         self._snapshot = snapshot
         self._snapshot_at = 0
@@ -98,27 +98,27 @@ class Engine:
         self._wake = asyncio.Event()
         self.changed = asyncio.Event()  # set, and replaced, when there may be something to run
         self.stopping = False
-        # One thread writes, so that appends keep their order; another reads what is asked for.
+        # One thread writes, so that appends keep their order; other threads read.
         self._writer = ThreadPoolExecutor(1, "bentham-log")
         self._fits = fits
         self._task: asyncio.Task[None] | None = None
 
-    # -- for whoever asks
+    # -- requests
 
     @property
     def ready(self) -> bool:
-        """Whether requests are taken."""
+        """Whether requests are accepted."""
         return self.phase == "serving"
 
     @property
     def lag(self) -> int:
-        """How many events are applied and not committed yet."""
+        """The number of events that are applied but not committed yet."""
         return len(self.working.pending)
 
     async def ask(
         self, token: str | None, carry_out: Callable[[WorkingState, Caller], Result]
     ) -> Result:
-        """Have something carried out on the working state in turn, and committed."""
+        """Queue a function of the working state; return its result after the commit."""
         if self.phase != "serving":
             raise self._unready()
         done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
@@ -129,28 +129,28 @@ class Engine:
     def _unready(self) -> Unready:
         text = {
             "starting": "the server is starting; try again shortly",
-            "standby": "this instance stands by while another one serves; ask that one",
-            "replaying": "the server is reading its log; try again shortly",
-            "unavailable": "the storage is not available, so nothing can be kept; try again with "
+            "standby": "this instance is on standby while another one serves; use that one",
+            "replaying": "the server is replaying its log; try again shortly",
+            "unavailable": "the storage is unavailable, so nothing can be saved; try again with "
             "the same Idempotency-Key",
         }.get(self.phase, "the server is stopping")
         return Unready(text, retry_after=1.0)
 
-    # -- the life of an instance
+    # -- lifecycle
 
     def start(self) -> None:
-        """Begin to live, on the running event loop."""
+        """Start, on the running event loop."""
         self._task = asyncio.get_running_loop().create_task(self._live(), name="bentham-engine")
 
     def begin_stop(self) -> None:
-        """Whoever waits or listens is let go, so that nothing holds up the end."""
+        """Release waiting requests and open streams, so that nothing delays the shutdown."""
         self.stopping = True
         self._wake.set()
         self.changed.set()
         self.feeds.close()
 
     async def stop(self) -> None:
-        """Carry out what is in line, then let go of the log."""
+        """Handle the queued requests, then close the log."""
         self.begin_stop()
         if self._task is not None:
             await self._task
@@ -167,22 +167,22 @@ class Engine:
                     await self._recover()
                     await self._serve()
             except SequenceConflict as error:
-                logger.error("another instance has written; standing by", reason=str(error))
+                logger.error("another instance has written; going on standby", reason=str(error))
                 self.phase = "starting"
-            except InvalidRecording as error:  # it would not get better by trying again
-                logger.error("the log cannot be read; the server ends", reason=str(error))
+            except InvalidRecording as error:  # a retry would not help
+                logger.error("the log cannot be read; the server stops", reason=str(error))
                 self.failure = str(error)
                 self.fail()
                 break
             except StorageUnavailable as error:
-                logger.error("the storage is not available", reason=str(error))
+                logger.error("the storage is unavailable", reason=str(error))
                 await self._pause("unavailable", RETRY)
             except Exception:
-                # The pool may be half changed: what is committed is the truth, so begin from that.
-                logger.exception("an error in the engine; reading the log again")
+                # The pool may be half changed: start again from what is committed.
+                logger.exception("internal error in the engine; replaying the log")
                 await self._pause("starting", RETRY)
             self._forget()
-        self.phase = "stopping"  # nobody would answer who asks from now on
+        self.phase = "stopping"  # later requests would get no reply
 
     async def _pause(self, phase: str, seconds: float) -> None:
         self.phase = phase
@@ -197,9 +197,9 @@ class Engine:
             if await self._in_writer(self.log.lead):
                 return True
             if self.phase != "standby":
-                logger.info("another instance serves; standing by")
+                logger.info("another instance is serving; going on standby")
             await self._pause("standby", STANDBY)
-            # Whoever takes over has only the last second to read, however long the log is.
+            # So that a takeover has only the last second to read, however long the log is.
             self._followed = await self._in_writer(self._follow)
         return False
 
@@ -213,15 +213,15 @@ class Engine:
         pool = await self._in_writer(
             lambda: recover(self.log, self._note_progress, known=known, loaded=self._note_snapshot)
         )
-        # What took long is not read again: else an instance that never lives for long enough to
-        # be due for a snapshot would take longer with every start.
+        # After a slow replay, save a snapshot. Otherwise an instance that never runs long enough
+        # to be due for one would take longer with every start.
         slow = self.clock.instant() - began > SLOW_SECONDS
         working = self.working = self._working_state_of(pool)
         if pool.created is None:
             working.happen([self.settings.first], working.now())
         fresh = pool.sequence == 1 or self.settings.new_admin
         if self.settings.admin is not None and fresh and not self._admitted:
-            self._admitted = True  # once, however often the lead is won
+            self._admitted = True  # once, however often this instance becomes the leader
             working.happen([self.settings.admin()], working.now())
         if pool.scheduler.patience != self.settings.patience:
             working.happen([happened.SettingsChanged(self.settings.patience)], working.now())
@@ -239,7 +239,7 @@ class Engine:
         self.progress = done, total
 
     def _forget(self) -> None:
-        """What is in memory and not in the log never happened."""
+        """Discard the state in memory: what is not in the log never happened."""
         self.working = self._working_state_of(Pool())
         self.feeds.forget()
         self._followed = None
@@ -274,7 +274,7 @@ class Engine:
                 await asyncio.sleep(0)
 
     async def _take(self) -> None:
-        """Carry out some of what is asked, commit, answer."""
+        """Carry out a batch of requests, commit, reply."""
         batch: list[PendingRequest[Any]] = []
         until = time.perf_counter() + TURN_SECONDS
         try:
@@ -286,7 +286,7 @@ class Engine:
         except BaseException:
             for asked in batch:
                 asked.refusal = Unready(
-                    "the server reads its log again; try again", retry_after=1.0
+                    "the server is replaying its log; try again", retry_after=1.0
                 )
             raise
         finally:
@@ -302,20 +302,20 @@ class Engine:
             asked.result = asked.carry_out(working, caller)
         except Refusal as refusal:
             asked.refusal = refusal
-        except BenthamError as error:  # what the core refuses, before it changes anything
+        except BenthamError as error:  # refused by the core, before any change
             working.applying = False
             status = Invalid if isinstance(error, ValueError) else Conflicting
             asked.refusal = status(str(error))
         except Exception as error:
             if working.applying:
                 raise
-            logger.exception("an error in a request, which changed nothing")
+            logger.exception("internal error in a request, which changed nothing")
             asked.refusal = error
 
     def _tick(self) -> None:
-        # Who lost the lead may have missed what another wrote: all of it is read again.
+        # Another instance may have written events since: read the whole log again.
         if not self.log.leads():
-            raise SequenceConflict("the lead was lost")
+            raise SequenceConflict("this instance is no longer the leader")
         self.working.pass_time()
         due = self.working.pool.sequence - self._snapshot_at >= self.settings.snapshot_events
         if due and self._snapshot is not None:
@@ -327,7 +327,7 @@ class Engine:
             await self._commit()
             return
         except StorageUnavailable as error:
-            logger.error("nothing can be committed; refusing all requests", reason=str(error))
+            logger.error("the commit failed; refusing all requests", reason=str(error))
         self.phase = "unavailable"
         for asked in batch:
             asked.refusal = self._unready()
@@ -341,8 +341,8 @@ class Engine:
                 break
             except StorageUnavailable:
                 continue
-        logger.info("the storage is back")
-        self.working.renew_all()  # nobody could renew a lease meanwhile
+        logger.info("the storage is available again")
+        self.working.renew_all()  # leases could not be renewed in the meantime
         self.phase = "serving"
 
     async def _commit(self) -> None:

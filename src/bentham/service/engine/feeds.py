@@ -1,7 +1,7 @@
-"""Who listens to what happens: for an operator all of it, for a tenant what concerns it.
+"""Event feeds: an operator receives all events, a tenant those that concern it.
 
-An operator's events have the numbers of the log; a tenant's are counted by themselves, since gaps
-would tell of others. Some are kept for whoever was away for a moment.
+An operator's events have the numbers of the log. A tenant's are numbered separately, since gaps
+would reveal the activity of others. Recent events are kept for clients that reconnect.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ KEPT, WAITING = 1000, 1000
 
 
 class Happening(NamedTuple):
-    """One event of a feed: its number there, its kind, and what it is about."""
+    """One event of a feed: its number there, its kind, the id or name it is about, its time."""
 
     number: int
     kind: str
@@ -22,7 +22,7 @@ class Happening(NamedTuple):
 
 
 class Told(NamedTuple):
-    """An event of a feed as a listener is told of it."""
+    """An event of a feed as a listener receives it."""
 
     number: int
     kind: str
@@ -30,14 +30,14 @@ class Told(NamedTuple):
 
 
 class Subscription:
-    """One listener's queue. Whoever does not keep up is cut off, and may come back."""
+    """One listener's queue. A listener that does not keep up is cut off, and may reconnect."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[Told | None] = asyncio.Queue(WAITING)
         self.cut = False
 
     def put(self, told: Told | None) -> None:
-        """Hand on; None is the end."""
+        """Queue an event; None marks the end."""
         try:
             self.queue.put_nowait(told)
         except asyncio.QueueFull:
@@ -45,7 +45,7 @@ class Subscription:
 
 
 class Feeds:
-    """The feed of everything (None) and of each tenant."""
+    """The feed of all events (None), and one for each tenant."""
 
     def __init__(self) -> None:
         self._kept: dict[str | None, deque[Happening]] = {}
@@ -53,13 +53,13 @@ class Feeds:
 
     @property
     def listeners(self) -> int:
-        """How many listen."""
+        """The number of listeners."""
         return sum(map(len, self._listeners.values()))
 
     def publish(
         self, tenant: str | None, happening: Happening, view: Callable[[], dict[str, Any]]
     ) -> None:
-        """Something happened in a feed; its view is made once, and only if somebody listens."""
+        """Add an event to a feed; its view is built once, and only if there are listeners."""
         self._kept.setdefault(tenant, deque(maxlen=KEPT)).append(happening)
         if listeners := self._listeners.get(tenant):
             told = Told(happening.number, happening.kind, view())
@@ -69,7 +69,7 @@ class Feeds:
     def subscribe(
         self, tenant: str | None, last: int | None
     ) -> tuple[Subscription, list[Happening] | None]:
-        """Listen from now on; with `last`, also what came after it: None if that is not known."""
+        """Subscribe; with `last`, also return the events after it, None if some are lost."""
         subscription = Subscription()
         self._listeners.setdefault(tenant, set()).add(subscription)
         kept = self._kept.get(tenant, deque())
@@ -80,18 +80,18 @@ class Feeds:
         return subscription, missed if whole else None
 
     def unsubscribe(self, tenant: str | None, subscription: Subscription) -> None:
-        """Listen no longer."""
+        """End a subscription."""
         listeners = self._listeners.get(tenant, set())
         listeners.discard(subscription)
         if not listeners:
             self._listeners.pop(tenant, None)
 
     def forget(self) -> None:
-        """What happened from now on may not follow what is kept."""
+        """Discard the recent events: those that follow may leave a gap."""
         self._kept.clear()
 
     def close(self) -> None:
-        """The server stops: everybody is told."""
+        """End all streams, since the server stops."""
         for listeners in self._listeners.values():
             for subscription in listeners:
                 subscription.put(None)

@@ -1,29 +1,29 @@
-"""Who counts what the engine does."""
+"""The interface for metrics about the engine."""
 
 from typing import Protocol
 
 
 class Observer(Protocol):
-    """Told of every decision, commit and end of a trial."""
+    """Notified of every decision, commit and end of a trial."""
 
     def decided(self, seconds: float) -> None:
-        """A decision was made, in so many seconds."""
+        """Record how long a decision took."""
 
     def committed(self, events: int, seconds: float) -> None:
-        """Events were committed."""
+        """Record the number of events of a commit, and how long it took."""
 
     def trial_ended(self, kind: str) -> None:
-        """A trial ended, by an event of this kind."""
+        """Record that a trial ended, by an event of this kind."""
 
 
 class SilentObserver:
-    """Does not count."""
+    """Records nothing."""
 
     def decided(self, seconds: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def committed(self, events: int, seconds: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def trial_ended(self, kind: str) -> None:
-        """Nothing."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""A request in line, and what becomes of it."""
+"""A queued request and its outcome."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,16 +13,16 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class PendingRequest(Generic[Result]):
-    """A request in line."""
+    """A queued request."""
 
-    token: str | None  # None: the server itself asks
+    token: str | None  # None for the server itself
     carry_out: Callable[[WorkingState, Caller], Result]
     done: "asyncio.Future[Result]"
     result: Any = None
     refusal: Exception | None = None
 
     def settle(self) -> None:
-        """Tell whoever asked, unless they have gone or were told already."""
+        """Deliver the outcome, unless the caller has gone or already received one."""
         if self.done.done():
             return
         if self.refusal is not None:

@@ -1,7 +1,7 @@
-"""Who sees what: the one place where every question is narrowed to its tenant.
+"""Access control: the only place where every request is restricted to what its caller may see.
 
-An admin sees everything, a tenant what is its own, a device what its token registered. What
-cannot be seen is missing, in the same words as what never was.
+An admin sees everything, a tenant what it owns, a device what its token registered. What a caller
+may not see is reported as missing, with the same message as what does not exist.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ Thing = TypeVar("Thing", Dataset, Study, Trial)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the token's id and role, and its tenant if it is one's."""
+    """Who sent a request: the token's id and role, and its tenant if the role is 'tenant'."""
 
     token: str
     role: str
@@ -30,83 +30,83 @@ SERVER = Caller("server", "admin")
 
 
 class Scope:
-    """What a caller can see of the pool."""
+    """The part of the pool that a caller can see."""
 
     def __init__(self, pool: Pool, caller: Caller):
         self._pool, self._caller = pool, caller
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether the caller sees everything."""
         return self._caller.role == "admin"
 
     @property
     def tenant_name(self) -> str | None:
-        """The tenant to which the view is narrowed; None for an operator's."""
+        """The tenant that the scope is restricted to; None for an operator."""
         return self._caller.tenant
 
-    # -- one thing
+    # -- one entity
 
     def tenant(self, name: str) -> Tenant:
-        """A tenant by its name."""
+        """Return a tenant by its name."""
         tenant = self._pool.tenants.get(name) if self._owns(name) else None
         if tenant is None:
             raise Missing(f"there is no tenant {name!r}")
         return tenant
 
     def tenant_for(self, named: str | None) -> Tenant:
-        """The caller's tenant, or the one that an admin names."""
+        """Return the caller's tenant, or the one that an admin names."""
         if self._caller.role == "tenant":
             if named not in (None, self._caller.tenant):
                 raise Missing(f"there is no tenant {named!r}")
             return self.tenant(self._caller.tenant or "")
         if named is None:
-            raise Invalid("say for which tenant the study is, by the field tenant")
+            raise Invalid("the field tenant is required for an admin; name the tenant of the study")
         return self.tenant(named)
 
     def token(self, name: str) -> Token:
-        """A token by its id."""
+        """Return a token by its id."""
         token = self._pool.tokens.get(name)
         if token is None or not self.everything:
             raise Missing(f"there is no token {name!r}")
         return token
 
     def study(self, name: str) -> Study:
-        """A study by its id."""
+        """Return a study by its id."""
         study = self._pool.studies.get(name)
         if study is None or not self._owns(study.tenant.name):
             raise Missing(f"there is no study {name!r}")
         return study
 
     def dataset(self, name: str) -> Dataset:
-        """A dataset by its id; those without a tenant are everybody's."""
+        """Return a dataset by its id; those without a tenant are shared by all."""
         dataset = self._pool.datasets.get(name)
         if dataset is None or not (self._owns(dataset.tenant) or not dataset.tenant):
             raise Missing(f"there is no dataset {name!r}")
         return dataset
 
     def device(self, name: str) -> Device:
-        """A device by its name."""
+        """Return a device by its name."""
         device = self._pool.devices.get(name)
         if device is None or not (self.everything or device.token == self._caller.token):
             raise Missing(f"there is no device {name!r}; register it first")
         return device
 
     def trial(self, name: str) -> Trial:
-        """A trial by its id."""
+        """Return a trial by its id."""
         trial = self._pool.trials.get(name)
         if trial is None or not self._sees(trial):
             raise Missing(f"there is no trial {name!r}")
         return trial
 
-    # -- many
+    # -- lists
 
     def tenants(self) -> list[Tenant]:
-        """All tenants, or one's own."""
+        """Return all tenants, or the caller's own."""
         return [tenant for name, tenant in self._pool.tenants.items() if self._owns(name)]
 
     def devices(self) -> list[Device]:
-        """All devices, or those that the token registered."""
+        """Return all devices, or those that the token registered."""
         return [
             device
             for device in self._pool.devices.values()
@@ -114,7 +114,7 @@ class Scope:
         ]
 
     def datasets(self) -> Iterator[Dataset]:
-        """Datasets, the newest first: one's own and everybody's."""
+        """Return all datasets, or the caller's own and then the shared ones; newest first."""
         if self.everything:
             return reversed(self._pool.datasets.values())
         tenant = self._pool.tenants.get(self._caller.tenant or "")
@@ -122,21 +122,21 @@ class Scope:
         return chain(own, reversed(self._pool.installed.values()))
 
     def studies(self, state: str | None = None) -> Iterator[Study]:
-        """Studies, the newest first."""
+        """Return studies, newest first."""
         own = self._own_studies()
         return (study for study in own if state is None or study.state == state)
 
     def studies_named(self, names: Iterable[str]) -> list[Study]:
-        """Those studies among the ids given that can be seen."""
+        """Return those of the studies with the given ids that the caller can see."""
         found = (self._pool.studies.get(name) for name in dict.fromkeys(names))
         return [study for study in found if study is not None and self._owns(study.tenant.name)]
 
     def current(self) -> Iterator[Study]:
-        """Studies that are not closed, tenant by tenant, the oldest first."""
+        """Return the studies that are not closed, by tenant, oldest first."""
         return (study for tenant in self.tenants() for study in tenant.current.values())
 
     def trials(self, study: str | None = None, state: str | None = None) -> Iterator[Trial]:
-        """Trials, the newest first."""
+        """Return trials, newest first."""
         return (
             trial
             for trial in self._own_trials(study)
@@ -150,7 +150,7 @@ class Scope:
         return reversed(self._pool.studies.values()) if self.everything else ()
 
     def _own_trials(self, study: str | None) -> Iterable[Trial]:
-        """Never everybody's, but for who sees everything: others must not make it take longer."""
+        """Return all trials only for an admin: those of others must not slow a caller down."""
         if study is not None:
             return reversed(self.study(study).trials)
         if self._caller.role == "device":
@@ -170,20 +170,21 @@ class Scope:
 
 
 def page(things: Iterator[Thing], limit: int, after: str | None) -> tuple[list[Thing], str | None]:
-    """So many things after the one named, and the id to go on from if there are more."""
+    """Return up to `limit` items after the id `after`, and the id to continue from, if any."""
     if after is not None:
         for thing in things:
             if thing.id == after:
                 break
         else:
-            raise Invalid(f"after={after!r} is not in this list; begin again without it")
+            raise Invalid(f"after={after!r} is not in this list; start again without it")
     found = list(islice(things, limit + 1))
     return found[:limit], found[limit - 1].id if len(found) > limit else None
 
 
 def require(caller: Caller, *roles: str) -> None:
-    """Refuse a caller whose role does not allow something at all."""
+    """Refuse a caller whose role is not one of these."""
     if caller.role not in roles:
         raise Forbidden(
-            f"a token of role {caller.role!r} may not do this; it takes {' or '.join(roles)}"
+            f"a token of role {caller.role!r} may not do this; use a token of role "
+            f"{' or '.join(roles)}"
         )

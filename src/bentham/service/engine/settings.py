@@ -1,4 +1,4 @@
-"""How an instance of the service runs."""
+"""The settings of an instance of the service."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ SNAPSHOT_EVENTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How an instance runs; `first` begins a new log, and `admin` makes the token to open it.
+    """Settings of an instance; `first` is the first event of a new log.
 
-    With `new_admin` it makes one for a log that is there already.
+    `admin` issues an admin token for a new log; with `new_admin`, also for an existing one.
     """
 
     first: happened.PoolCreated

@@ -1,7 +1,7 @@
-"""Tokens: `bth_ID_SECRET`. The id finds it, the secret opens it, and only its hash is kept.
+"""Tokens: `bth_ID_SECRET`. The id identifies a token, the secret proves it; only a hash is stored.
 
-A secret has 256 random bits, so that a plain hash of it tells nothing; what protects passwords
-against guessing would only make every request slower.
+A secret has 256 random bits, so a plain hash does not reveal it. A slow password hash would only
+make every request slower.
 """
 
 import hashlib
@@ -17,23 +17,23 @@ from bentham.service.refusals import Unauthenticated
 _FORM = re.compile(r"bth_([0-9a-f]{12})_([0-9a-f]{64})")
 NO_TOKEN = "send a token: Authorization: Bearer bth_..."
 UNKNOWN = "the token is unknown, expired or revoked; ask the operator for another one"
-# A hash of nothing: an unknown id costs as much as a wrong secret.
+# No token has this hash. With it, an unknown id takes as long to refuse as a wrong secret.
 _NOBODY = Token("", "", None, "", "0" * 64, 0.0, None)
 
 
 def new_token() -> tuple[str, str]:
-    """A token's id, and the whole of it."""
+    """Return the id of a new token, and the whole token."""
     name = secrets.token_hex(6)
     return name, f"bth_{name}_{secrets.token_hex(32)}"
 
 
 def hash_of(token: str) -> str:
-    """What is kept of a token."""
+    """Return the hash of a token, which is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def caller_of(tokens: Mapping[str, Token], token: str, now: float) -> Caller:
-    """Who asks, by a token that is good now."""
+    """Return the caller of a token; refuse a token that is not valid now."""
     form = _FORM.fullmatch(token)
     known = tokens.get(form.group(1), _NOBODY) if form else _NOBODY
     if not hmac.compare_digest(hash_of(token), known.hash) or not known.good(now):

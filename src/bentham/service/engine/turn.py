@@ -1,8 +1,8 @@
-"""A turn: what a command or a query is handed when its request comes up.
+"""A turn: the first argument of a command or a query when its request is handled.
 
 A command sees the pool through the scope of its caller. What all tenants share (names of models,
 the operator's datasets, totals) is in `shared`. The whole pool is for operators and devices: a
-command that asks for it on behalf of a tenant is refused.
+command that accesses it on behalf of a tenant is refused.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,41 +20,41 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Shared:
-    """What all tenants share, and nothing of any one of them."""
+    """What all tenants share, without the data of any other tenant."""
 
     def __init__(self, pool: Pool):
         self._pool = pool
 
     @property
     def installed(self) -> Mapping[str, Dataset]:
-        """The operator's datasets, which are everybody's."""
+        """The operator's datasets, which all tenants share."""
         return self._pool.installed
 
     @property
     def studies(self) -> int:
-        """How many studies there are in all."""
+        """The total number of studies."""
         return len(self._pool.studies)
 
     @property
     def models(self) -> int:
-        """How many models are named in all."""
+        """The total number of models."""
         return len(self._pool.models)
 
     def description(self, model: str) -> Description | None:
-        """What a model's name stands for, if anybody listed it yet."""
+        """Return what a model's name stands for; None if no study has listed it."""
         return self._pool.descriptions.get(model)
 
     def counted(self, models: Iterable[str], drawn: bool) -> list[str]:
-        """Those of the models that count against limits."""
+        """Return those of the models that count towards limits."""
         return self._pool.counted(models, drawn)
 
     def arms(self, tenant: Tenant, dataset: str) -> Arms | None:
-        """The arms that a tenant's studies over one dataset share."""
+        """Return the arms that a tenant's studies on one dataset share."""
         return self._pool.arms.get(dataset_key(tenant.name, dataset))
 
 
 class Turn:
-    """What a command is handed: who asks, when, and what they can see."""
+    """The argument of a command: the caller, the time, and what the caller can see."""
 
     def __init__(self, state: WorkingState, caller: Caller):
         self._pool = state.pool
@@ -65,16 +65,16 @@ class Turn:
         self.shared = Shared(state.pool)
 
     def whole(self) -> Pool:
-        """The whole pool, for operators and devices."""
+        """Return the whole pool; refused for tenants."""
         if self.caller.role == "tenant":
             raise Forbidden("a token of role 'tenant' may not do this")
         return self._pool
 
 
 class Look(Turn):
-    """What a query is handed: also the pool, which views need for what is believed.
+    """The argument of a query: also has the pool, which views need for the posterior.
 
-    What is shown is found through the scope.
+    The entities that a query shows are looked up through the scope.
     """
 
     def __init__(self, state: WorkingState, caller: Caller):
@@ -85,10 +85,10 @@ class Look(Turn):
 def allowed(
     *roles: str, unchanged: Callable[..., Any] | None = None
 ) -> Callable[[Function], Function]:
-    """Say which roles may ask for a command or a query.
+    """Declare which roles may use a command or a query.
 
-    `unchanged` is the query that answers when a command finds nothing to do. It is handed what the
-    command was handed.
+    `unchanged` is the query that gives the reply when a command finds nothing to do. It gets the
+    same arguments as the command.
     """
 
     def mark(function: Function) -> Function:
@@ -100,12 +100,12 @@ def allowed(
 
 
 def roles_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Who may ask for it; what nobody declared, nobody may."""
+    """Return the roles that may use a command or a query; none if not declared."""
     roles: tuple[str, ...] = getattr(function, "roles", ())
     return roles
 
 
 def unchanged_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The query that answers when a command finds nothing to do."""
+    """Return the query that gives the reply when a command finds nothing to do."""
     unchanged: Callable[..., Any] | None = getattr(function, "unchanged", None)
     return unchanged

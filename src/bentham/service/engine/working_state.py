@@ -1,4 +1,4 @@
-"""The working state: the pool, the leases, and what has happened but is not committed yet."""
+"""The working state: the pool, the leases, and the events that are not committed yet."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,13 +19,13 @@ Describe = Callable[["WorkingState", Happening], dict[str, Any]]
 
 
 class WorkingState:
-    """What the engine changes, on one thread."""
+    """The state that the engine changes, on one thread."""
 
     def __init__(self, pool: Pool, terms: Terms, clock: Clock, observer: Observer):
         self.pool = pool
         self.leases = Leases(terms)
         self.pending: list[Record] = []
-        # As committed: who asks is looked up here before their turn comes.
+        # The committed tokens: callers are looked up here before their turn.
         self.tokens = dict(pool.tokens)
         self.applying = False  # whether the pool may be half changed
         self._happenings: list[tuple[str | None, Happening]] = []
@@ -33,7 +33,7 @@ class WorkingState:
         self.renew_all()
 
     def now(self) -> float:
-        """The time of day; what is recorded never goes back."""
+        """Return the time of day; recorded times never decrease."""
         return max(self._clock.time(), self.pool.time)
 
     def happen(
@@ -44,7 +44,7 @@ class WorkingState:
         request: str = "",
         key: str = "",
     ) -> str:
-        """Apply events and what follows from them, to be committed; what the last is about."""
+        """Apply events and their consequences, to be committed; return the last one's subject."""
         subject = ""
         for event in events:
             own_key = key if event is events[-1] else ""
@@ -54,7 +54,7 @@ class WorkingState:
         return subject
 
     def pass_time(self) -> None:
-        """What time alone brings about."""
+        """Apply the events that are due by time alone."""
         now = self.now()
         for events in overdue(self.pool, self.leases, now, self._clock.instant()):
             self.happen(events, now)
@@ -90,7 +90,7 @@ class WorkingState:
         return subject
 
     def renew_all(self) -> None:
-        """Whoever holds a lease holds a whole one from now on."""
+        """Give all running trials a full lease, and count all devices as seen now."""
         instant, now = self._clock.instant(), self.now()
         for trial in self.pool.running:
             self.leases.grant(trial, instant)
@@ -98,16 +98,16 @@ class WorkingState:
             self.leases.saw(device, instant, now)
 
     def renew(self, trial: str, device: str) -> None:
-        """A device says that its trial still runs."""
+        """Renew the lease of a trial whose device reports that it still runs."""
         self.leases.grant(trial, self._clock.instant())
         self.saw(device)
 
     def saw(self, device: str) -> None:
-        """A device gave a sign of life."""
+        """Record a sign of life of a device."""
         self.leases.saw(device, self._clock.instant(), self.now())
 
     def committed(self, feeds: Feeds, describe: Describe) -> None:
-        """All that was pending is in the log: let everybody know."""
+        """Notify listeners of the pending events, which are in the log now."""
         self.pending = []
         for tenant, happening in self._happenings:
             if happening.kind.startswith("token-"):

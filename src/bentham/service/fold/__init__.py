@@ -1,1 +1,1 @@
-"""The fold: events, what they make of the pool, and how it is stored and read back."""
+"""The fold: events, how they change the pool, and how the pool is saved and recovered."""

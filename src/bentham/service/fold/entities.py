@@ -1,4 +1,4 @@
-"""Tenants, tokens, datasets, studies, devices and trials, as the pool keeps them in memory."""
+"""Tenants, tokens, datasets, studies, devices and trials, as the pool holds them in memory."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ DAY = 86_400.0
 
 @dataclass(slots=True)
 class Tenant:
-    """Who owns studies."""
+    """Owns studies."""
 
     name: str
     weight: float
@@ -20,21 +20,21 @@ class Tenant:
     created: float
     studies: dict[str, "Study"] = field(default_factory=dict)  # by name
     current: dict[str, "Study"] = field(default_factory=dict)  # by id: those not closed
-    closed: list["Study"] = field(default_factory=list)  # the latest last
+    closed: list["Study"] = field(default_factory=list)  # latest last
     running: dict[str, "Trial"] = field(default_factory=dict)
     device_seconds: float = 0.0
-    events: int = 0  # so many concerned it
-    models: dict[str, None] = field(default_factory=dict)  # ever listed, but for standard ones
-    arms: int = 0  # that studies which are not closed list
+    events: int = 0  # the number of events that concerned it
+    models: dict[str, None] = field(default_factory=dict)  # ever listed, except standard ones
+    arms: int = 0  # models of the studies that are not closed, counted per study
     trials: list["Trial"] = field(default_factory=list)
-    leases_lost: int = 0  # not those that were given back
+    leases_lost: int = 0  # released trials do not count
     datasets: dict[str, "Dataset"] = field(default_factory=dict)  # by id
-    trained_columns: int = 0  # of the data that its studies are over
-    _day: float = 0.0  # the day that the next counts
+    trained_columns: int = 0  # of the data that its studies use
+    _day: float = 0.0  # the day that `_day_seconds` is for
     _day_seconds: float = 0.0
 
     def charge(self, start: float, end: float) -> None:
-        """A trial used a device; a day is charged for what lies in it."""
+        """Add the device time of a trial; the day's total gets only the part within that day."""
         self.device_seconds += end - start
         today = end // DAY
         if today != self._day:
@@ -42,7 +42,7 @@ class Tenant:
         self._day_seconds += end - max(start, today * DAY)
 
     def seconds_today(self, now: float) -> float:
-        """Device time used today (UTC), by trials that ended and by those that run."""
+        """Return the device time used today (UTC), by ended and running trials."""
         today = now // DAY
         used = self._day_seconds if today == self._day else 0.0
         for trial in self.running.values():
@@ -50,7 +50,7 @@ class Tenant:
         return used
 
     def reached_limit(self, now: float) -> str | None:
-        """The limit that the tenant has reached, if any."""
+        """Return the limit that the tenant has reached; None if there is none."""
         most = self.limits.get("running_trials")
         if most is not None and len(self.running) >= most:
             return "running-trials"
@@ -62,7 +62,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Who may ask, and for what; `revoked` is when it was."""
+    """An access token; `revoked` is the time when it was revoked."""
 
     id: str
     role: str
@@ -74,24 +74,24 @@ class Token:
     revoked: float | None = None
 
     def good(self, now: float) -> bool:
-        """Whether it opens anything."""
+        """Whether the token is valid at this time."""
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 
 @dataclass(slots=True)
 class Tried:
-    """What became of a model on a dataset."""
+    """The state of a model on a dataset."""
 
     state: str = "untried"
     score: float | None = None
-    losses: int = 0  # attempts that brought nothing
-    trial: str = ""  # the latest
+    losses: int = 0  # attempts without a score
+    trial: str = ""  # the latest one
     unable: dict[str, None] = field(default_factory=dict)  # devices that can never run it
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A table of data that studies may be over; `columns` is JSON, since there may be many."""
+    """A table of data that studies may use; `columns` is JSON, since there may be many."""
 
     id: str
     tenant: str
@@ -109,33 +109,33 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a model's name stands for; `kin` is what the core makes of it."""
+    """What a model's name stands for; `kin` is the description that the core gets."""
 
     algorithm: str
     configuration: Mapping[str, bool | int | float | str | None]
     kin: ModelDescription
-    standard: bool = False  # what everybody draws; it counts against nobody's limits
+    standard: bool = False  # one of the standard candidates; it counts towards no limit
 
 
 @dataclass(slots=True)
 class Arms:
-    """What the studies over one dataset share: all that a score depends on is the same.
+    """What the studies on one dataset share: everything that a score depends on is the same.
 
-    `training` is that in JSON, empty where a dataset is nothing but a name.
+    `training` is that as JSON, empty if the dataset is only a name.
     """
 
     training: str = ""
-    hash: str = ""  # of the data's content
+    hash: str = ""  # of the dataset's file
     studies: list["Study"] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
 
     def state(self, model: str) -> str:
-        """Where a model stands."""
+        """Return the state of a model."""
         tried = self.tried.get(model)
         return "untried" if tried is None else tried.state
 
     def move(self, model: str, state: str) -> Tried:
-        """A model stands elsewhere from now on."""
+        """Set the state of a model."""
         tried = self.tried.setdefault(model, Tried())
         more = (state == "untried") - (tried.state == "untried")
         if more:
@@ -162,7 +162,7 @@ class Study:
     stop: dict[str, float | None]
     created: float
     shared: Arms
-    drawn: bool = False  # whether its models came from the catalogue
+    drawn: bool = False  # whether its models are from the catalogue
     data: Mapping[str, str] = field(default_factory=dict)  # the dataset's id and name
     closed: float | None = None
     state: str = "open"
@@ -173,38 +173,38 @@ class Study:
     )
     device_seconds: float = 0.0
     best: tuple[str, float] | None = None
-    improvements: list[tuple[float, float]] = field(default_factory=list)  # when, and to what
-    untried: int = 0  # so many of its models are
+    improvements: list[tuple[float, float]] = field(default_factory=list)  # times and new scores
+    untried: int = 0  # the number of its untried models
     trials: list["Trial"] = field(default_factory=list)
 
     def states(self) -> Iterator[str]:
-        """Where each of its models stands."""
+        """Return the state of each of its models."""
         return (self.shared.state(model) for model in self.models)
 
     def credit(self, model: str, score: float, time: float) -> None:
-        """Take note of a score."""
+        """Record a score, which may be the best so far."""
         if model in self.models and (self.best is None or score > self.best[1]):
             self.best = model, score
             self.improvements.append((time, score))
 
     @property
     def incumbent(self) -> float:
-        """The best score so far, the floor before the first."""
+        """The best score so far; the floor before the first score."""
         return self.floor if self.best is None else self.best[1]
 
     @property
     def start(self) -> float:
-        """What its gains are counted from: the floor, or its first score where that was below."""
+        """The score that gains are counted from: the floor, or the first score if it is lower."""
         return min(self.floor, self.improvements[0][1]) if self.improvements else self.floor
 
     @property
     def over(self) -> str:
-        """What it is over, as its tenant calls it."""
+        """The name that its tenant uses for its dataset."""
         return self.data.get("name") or self.dataset
 
     @property
     def full(self) -> bool:
-        """Whether as many trials run or ended as it wants in all."""
+        """Whether the limit on its trials is reached, counting running ones."""
         started = self.counts["running"] + self.counts["complete"] + self.counts["failed"]
         return wants_no_more(self.stop, started)
 
@@ -223,7 +223,7 @@ class Device:
 
 @dataclass(slots=True)
 class Trial:
-    """One run of an arm on a device; `sequence` is where in the log its decision is."""
+    """One run of an arm on a device; `sequence` is the number of its decision in the log."""
 
     id: str
     number: int
@@ -241,11 +241,11 @@ class Trial:
     score: float | None = None
     reason: str = ""
     released: bool = False
-    key: str = ""  # of the request that leased it
+    key: str = ""  # the idempotency key of the request that leased it
     metrics: tuple[tuple[str, float], ...] = ()
     scores: tuple[float, ...] = ()
 
 
 def as_json(value: object) -> str:
-    """As entities keep what they need seldom; empty for nothing."""
+    """Return a value as compact JSON, for data that is rarely read; empty if it is empty."""
     return json.dumps(value, separators=(",", ":")) if value else ""

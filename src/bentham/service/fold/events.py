@@ -1,9 +1,9 @@
-"""What happens to a pool. Its state is a fold over these, and nothing else.
+"""The events of a pool. Its state is a fold over them, and nothing else.
 
 A new event is a class here and an entry in `table`.
 
-Each is stored by its kind and the version of its body. A body that changes gets a higher version,
-and `_UPGRADES` says how an older one is read: the log is never rewritten.
+Each event is stored with its kind and the version of its body. If the format of a body changes, it
+gets a higher version, and `_UPGRADES` converts older ones: the log is never rewritten.
 """
 
 import dataclasses
@@ -18,20 +18,20 @@ from bentham.errors import InvalidRecording
 
 
 class Event:
-    """Something that happened."""
+    """A change to the pool, as stored in the log."""
 
     __slots__ = ()
 
 
 Kind = TypeVar("Kind", bound=type[Event])
-KINDS: dict[str, type[Event]] = {}  # by what they are called in the log
+KINDS: dict[str, type[Event]] = {}  # by their names in the log
 _NAMES: dict[type[Event], str] = {}
 _FIELDS: dict[type[Event], tuple[str, ...]] = {}
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def event(name: str) -> Callable[[Kind], Kind]:
-    """A kind of event by this name: a frozen dataclass, and what its body holds."""
+    """Declare a kind of event with this name: a frozen dataclass with the fields of its body."""
 
     def make(kind: Kind) -> Kind:
         made: Any = dataclass(frozen=True, slots=True)(kind)
@@ -44,7 +44,7 @@ def event(name: str) -> Callable[[Kind], Kind]:
 
 @event("pool-created")
 class PoolCreated(Event):
-    """The first event of every log: how decisions are made. `prior` is None for a learned one."""
+    """The first event of every log: how decisions are made. `prior` is None if it is learned."""
 
     policy: str
     warm_start: str
@@ -56,21 +56,21 @@ class PoolCreated(Event):
 
 @event("settings-changed")
 class SettingsChanged(Event):
-    """What an operator may change with every start."""
+    """The server was started with another limit on how many decisions may pass over a study."""
 
     patience: int | None
 
 
 @event("request-noted")
 class RequestNoted(Event):
-    """A request that found nothing to change, about a study or a trial; its key is known now."""
+    """A request about a study or a trial changed nothing; its idempotency key is stored."""
 
     id: str
 
 
 @event("tenant-created")
 class TenantCreated(Event):
-    """A tenant joins."""
+    """A tenant was created."""
 
     name: str
     weight: float
@@ -79,7 +79,7 @@ class TenantCreated(Event):
 
 @event("tenant-changed")
 class TenantChanged(Event):
-    """A tenant weighs otherwise or has other limits from now on."""
+    """The weight or the limits of a tenant were changed."""
 
     name: str
     weight: float
@@ -88,7 +88,7 @@ class TenantChanged(Event):
 
 @event("token-issued")
 class TokenIssued(Event):
-    """A token is good from now on; of its secret only the hash is kept."""
+    """A token was issued; only a hash of it is stored."""
 
     id: str
     role: str
@@ -100,14 +100,14 @@ class TokenIssued(Event):
 
 @event("token-revoked")
 class TokenRevoked(Event):
-    """A token is good no longer."""
+    """A token was revoked."""
 
     id: str
 
 
 @event("dataset-added")
 class DatasetAdded(Event):
-    """A table of data; its content is kept by its hash. Without a tenant it is for everybody."""
+    """A dataset was added; its file is stored by its hash. Without a tenant it is shared by all."""
 
     id: str
     tenant: str
@@ -123,7 +123,7 @@ class DatasetAdded(Event):
 
 @event("dataset-dropped")
 class DatasetDropped(Event):
-    """A dataset can be named no longer; studies over it keep what they found out."""
+    """A dataset was dropped; studies on it keep their results."""
 
     id: str
     tenant: str
@@ -131,11 +131,11 @@ class DatasetDropped(Event):
 
 @event("study-created")
 class StudyCreated(Event):
-    """A tenant wants the best model for its data.
+    """A study was created.
 
-    `data` names the dataset that it is over, `training` is all else that scores depend on, said by
-    the first study over the same. `described` are models drawn from the catalogue that nobody
-    listed before, and what they stand for.
+    `data` names its dataset. `training` is everything else that scores depend on; later studies
+    with the same training omit it. `described` are the models drawn from the catalogue that no
+    study listed before, and what they stand for.
     """
 
     id: str
@@ -149,7 +149,7 @@ class StudyCreated(Event):
     rows: int | None
     columns: int | None
     stop: dict[str, Any] = field(default_factory=dict)
-    drawn: bool = False  # whether its models came from the catalogue
+    drawn: bool = False  # whether its models are from the catalogue
     described: dict[str, dict[str, Any]] = field(default_factory=dict)
     data: dict[str, str] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
@@ -157,21 +157,21 @@ class StudyCreated(Event):
 
 @event("study-paused")
 class StudyPaused(Event):
-    """No new trials for a study, until it is resumed."""
+    """A study was paused: it gets no new trials until it is resumed."""
 
     id: str
 
 
 @event("study-resumed")
 class StudyResumed(Event):
-    """A paused study goes on."""
+    """A paused study was resumed."""
 
     id: str
 
 
 @event("study-closed")
 class StudyClosed(Event):
-    """A study is over, by request or by a stop rule."""
+    """A study was closed, by request or by a stop rule."""
 
     id: str
     reason: str
@@ -179,7 +179,7 @@ class StudyClosed(Event):
 
 @event("device-registered")
 class DeviceRegistered(Event):
-    """A device joins; only the token that registered it may speak for it."""
+    """A device was registered; only the token that registered it may act for it."""
 
     name: str
     kind: str
@@ -188,7 +188,7 @@ class DeviceRegistered(Event):
 
 @event("device-left")
 class DeviceLeft(Event):
-    """A device leaves; it is idle."""
+    """A device left; if it was running a trial, that trial was lost first."""
 
     name: str
     reason: str
@@ -196,7 +196,7 @@ class DeviceLeft(Event):
 
 @event("trial-leased")
 class TrialLeased(Event):
-    """A decision, and the lease of its trial; `barred` are the tenants that were at a limit."""
+    """A decision was made and its trial leased; `barred` are the tenants that were at a limit."""
 
     id: str
     decision: Decision
@@ -206,7 +206,7 @@ class TrialLeased(Event):
 
 @event("trial-completed")
 class TrialCompleted(Event):
-    """A trial ended with a score; `metrics` are other figures, `scores` those on the way."""
+    """A trial ended with a score; `metrics` are other figures, `scores` intermediate scores."""
 
     id: str
     score: float
@@ -225,7 +225,7 @@ class TrialFailed(Event):
 
 @event("trial-lost")
 class TrialLost(Event):
-    """A trial was not heard of in time, or its device is gone."""
+    """The lease of a trial expired, or its device left."""
 
     id: str
     reason: str
@@ -233,7 +233,7 @@ class TrialLost(Event):
 
 @event("trial-released")
 class TrialReleased(Event):
-    """A trial was given back untried; `unable`: its device can never run that model."""
+    """A trial was released untried; with `unable`, its device can never run that model."""
 
     id: str
     reason: str = ""
@@ -242,30 +242,30 @@ class TrialReleased(Event):
 
 @event("history-imported")
 class HistoryImported(Event):
-    """Past runs, by study and model: the score, and the cost if known."""
+    """Past runs were imported: by study and model, the score, and the cost if known."""
 
     history: dict[str, dict[str, tuple[float, float | None]]]
 
 
 VERSION = 1
-# Left out where there is nothing to say, so that most bodies stay as short as ever.
+# Omitted if empty, so that most bodies stay short.
 _OPTIONAL = frozenset({"unable", "drawn", "described", "data", "training", "metrics", "scores"})
-# (kind, version) -> what makes a body of that version one of the next.
+# (kind, version) -> the function that converts a body of that version to the next.
 _UPGRADES: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 
 def name_of(kind: type[Event]) -> str:
-    """What a kind of event is called in the log."""
+    """Return the name of a kind of event in the log."""
     return _NAMES[kind]
 
 
 def kind_of(happened: Event) -> str:
-    """What the event's kind is called in the log."""
+    """Return the name of the event's kind in the log."""
     return _NAMES[type(happened)]
 
 
 def encode(happened: Event) -> str:
-    """The event's body as JSON, in ASCII; floats survive exactly."""
+    """Return the event's body as ASCII JSON; floats are exact."""
     body = {
         name: value
         for name in _FIELDS[type(happened)]
@@ -277,12 +277,12 @@ def encode(happened: Event) -> str:
 
 
 def decode(kind: str, version: int, body: str) -> Event:
-    """The event that was stored."""
+    """Return the event that was stored."""
     make = KINDS.get(kind)
     if make is None or not 1 <= version <= VERSION:
         raise InvalidRecording(
-            f"the log holds an event {kind!r} of version {version}, which this Bentham does not "
-            "know; use the Bentham that wrote it, or a newer one"
+            f"the log contains an event {kind!r} of version {version}, which this version of "
+            "Bentham does not support; use the version that wrote it, or a newer one"
         )
     try:
         fields = json.loads(body)
@@ -297,4 +297,4 @@ def decode(kind: str, version: int, body: str) -> Event:
             }
         return make(**fields)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidRecording(f"the log holds a malformed {kind} event ({error})") from None
+        raise InvalidRecording(f"the log contains a malformed {kind} event ({error})") from None

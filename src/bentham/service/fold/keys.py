@@ -1,7 +1,7 @@
-"""Idempotency keys: which event a request became, so that a repeat gets the same answer.
+"""Idempotency keys: which event a request led to, so that a repeat gets the same reply.
 
-A key in the log is `DIGEST:BODY`: a digest of the token, the address and the key that the client
-chose, and one of the request's body. What is kept is bounded per token, by age and by number.
+A key in the log is `DIGEST:BODY`: a digest of the token, the route and the key that the client
+chose, and a digest of the request's body. The stored keys of a token are limited by age and number.
 """
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ MOST = 20_000
 
 
 class Noted(NamedTuple):
-    """What became of a request: the event's kind and subject, the digest of the body, when."""
+    """The outcome of a request: the event's kind and subject, the digest of the body, the time."""
 
     kind: str
     subject: str
@@ -21,13 +21,13 @@ class Noted(NamedTuple):
 
 
 class Keys:
-    """The keys that are remembered, token by token, the oldest first."""
+    """The stored keys by token, oldest first."""
 
     def __init__(self) -> None:
         self._noted: dict[str, OrderedDict[str, Noted]] = {}
 
     def note(self, key: str, actor: str, kind: str, subject: str, time: float) -> None:
-        """An event came of the request with this key."""
+        """Record the event of the request with this key."""
         digest, _, body = key.partition(":")
         noted = self._noted.setdefault(actor, OrderedDict())
         noted[digest] = Noted(kind, subject, body, time)
@@ -35,10 +35,10 @@ class Keys:
             noted.popitem(last=False)
 
     def find(self, key: str, actor: str) -> Noted | None:
-        """What became of an earlier request with this key."""
+        """Return the outcome of an earlier request with this key; None if there is none."""
         noted = self._noted.get(actor)
         return None if noted is None else noted.get(key.partition(":")[0])
 
     def forget(self, actor: str) -> None:
-        """A token is gone, and its keys with it."""
+        """Discard the keys of a token."""
         self._noted.pop(actor, None)

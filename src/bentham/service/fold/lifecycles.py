@@ -1,6 +1,6 @@
-"""The states that things go through, and the events that move them: one table.
+"""The states of studies, trials and arms, and the events that change them, in one table.
 
-The fold moves nothing except along these lines, and docs/events.md is made from them.
+The fold allows only these transitions, and docs/events.md is generated from them.
 """
 
 from collections.abc import Sequence
@@ -11,29 +11,29 @@ from bentham.errors import InvalidRecording
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """An event moves a thing from any of these states to another."""
+    """An event changes the state from any of `before` to `after`."""
 
     before: tuple[str, ...]
     event: str
     after: str
-    when: str = ""  # where the event alone does not say
+    when: str = ""  # the condition, if the event alone does not decide
 
 
 class Lifecycle:
-    """The states of one kind of thing."""
+    """The states of one kind of entity."""
 
     def __init__(self, name: str, states: dict[str, str], transitions: Sequence[Transition]):
-        """`states` says what each means; the first is the one that a thing begins in."""
+        """`states` gives the meaning of each state; the first is the initial state."""
         self.name, self.states, self.transitions = name, states, tuple(transitions)
         self._moves = {
             (before, each.event, each.after) for each in transitions for before in each.before
         }
 
     def check(self, before: str, event: str, after: str) -> str:
-        """The state after an event; refuse a log in which it cannot follow the one before."""
+        """Return the state after an event; refuse a transition that is not in the table."""
         if (before, event, after) not in self._moves:
             raise InvalidRecording(
-                f"the log holds a {event} of a {self.name} that is {before}, which cannot become "
+                f"the log contains {event} for a {self.name} that is {before}, which cannot become "
                 f"{after}"
             )
         return after
@@ -42,9 +42,9 @@ class Lifecycle:
 STUDY = Lifecycle(
     "study",
     {
-        "open": "Trials are run for it.",
-        "paused": "No new trials are run for it; it can be resumed.",
-        "closed": "It is over, by request or by a stop rule.",
+        "open": "It gets trials.",
+        "paused": "It gets no new trials; it can be resumed.",
+        "closed": "It has ended, by request or by a stop rule; it cannot be resumed.",
     },
     [
         Transition(("open",), "study-paused", "paused"),
@@ -58,7 +58,7 @@ TRIAL = Lifecycle(
         "running": "Its device holds a lease.",
         "complete": "It ended with a score.",
         "failed": "It ended without a score.",
-        "lost": "It was not heard of in time, or was given back untried.",
+        "lost": "Its lease expired, its device left, or it was released untried.",
     },
     [
         Transition(("running",), "trial-completed", "complete"),
@@ -67,12 +67,12 @@ TRIAL = Lifecycle(
         Transition(("running",), "trial-released", "lost"),
     ],
 )
-_ATTEMPTS = "as often as may be"
+_ATTEMPTS = "as many times as allowed"
 ARM = Lifecycle(
     "arm",
     {
         "untried": "It may be run.",
-        "running": "A trial of it runs.",
+        "running": "A trial of it is running.",
         "observed": "Its score is known.",
         "failed": "It is not run again.",
     },

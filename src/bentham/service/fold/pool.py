@@ -1,10 +1,10 @@
-"""The fold: everything that the service knows, as the events of its log made it.
+"""The pool: the state of the service, computed from the events of its log.
 
-`apply` takes in one event. Whoever calls it has checked the event against the state (`commands`
-does), so that it can be applied whole; the scheduler, which checks for itself, comes first.
+`apply` applies one event. Its caller has checked the event against the state (`commands` does), so
+that it can be applied completely. The scheduler, which has checks of its own, is changed first.
 
-Time enters with the events only. Studies go by their ids to the scheduler, and datasets by their
-tenant and name: tenants that happen to name a dataset alike share nothing.
+Time enters only with the events. The scheduler knows studies by their ids, and datasets by tenant
+and name: tenants whose datasets have the same name share nothing.
 """
 
 from bentham.errors import InvalidRecording
@@ -19,7 +19,7 @@ class Pool(State):
     def apply(
         self, sequence: int, time: float, event: happened.Event, actor: str = "", key: str = ""
     ) -> None:
-        """Take in one event of the log."""
+        """Apply one event of the log."""
         if sequence != self.sequence + 1:
             raise InvalidRecording(f"event {sequence} follows {self.sequence}; the log has a gap")
         entry = BY_EVENT[type(event)]
@@ -34,14 +34,14 @@ class Pool(State):
                 self.trials[event.id].key = key
 
     def barred(self, now: float) -> dict[str, str]:
-        """The tenants that may not be served now, each with the limit that it has reached."""
+        """Return the tenants that may not be served now, each with the limit it has reached."""
         reached = ((name, tenant.reached_limit(now)) for name, tenant in self.limited.items())
         return {name: limit for name, limit in reached if limit is not None}
 
     def subject(self, event: happened.Event) -> str:
-        """What the event is about, by its id or name."""
+        """Return the id or name of what the event is about."""
         return BY_EVENT[type(event)].subject(self, event)
 
     def owner(self, event: happened.Event) -> str:
-        """The tenant whom the event concerns, empty if it is the operator's own affair."""
+        """Return the tenant that the event concerns, empty if it concerns only operators."""
         return BY_EVENT[type(event)].owner(self, event)

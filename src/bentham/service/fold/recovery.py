@@ -1,4 +1,4 @@
-"""From the log to the pool: the latest snapshot that can be read, then the events after it."""
+"""Recovers the pool from the log: the latest readable snapshot, then the events after it."""
 
 from collections.abc import Callable
 
@@ -21,10 +21,11 @@ def recover(
     known: Pool | None = None,
     loaded: Callable[[int], None] | None = None,
 ) -> Pool:
-    """The pool that the log tells of. `progress` hears how many events of how many are applied.
+    """Return the pool of the log.
 
-    `known` is what it told of before: then only what came since is read, into the same pool.
-    `loaded` hears how many events came with a snapshot.
+    `progress` is called with the number of events applied and the total number. `known` is an
+    earlier result: only the events since then are read, into the same pool. `loaded` is called with
+    the number of events in the snapshot, if one was loaded.
     """
     if known is None and snapshots:
         known = _from_snapshot(log)
@@ -41,7 +42,7 @@ def recover(
 
 
 def _from_snapshot(log: EventLog) -> Pool | None:
-    """A snapshot of another format, or a damaged one, is skipped: the log alone is enough."""
+    """Load the latest usable snapshot; others are skipped, since the log alone is enough."""
     found = log.load_snapshot()
     while found is not None:
         sequence, data = found
@@ -57,7 +58,7 @@ def _from_snapshot(log: EventLog) -> Pool | None:
 
 
 def save_snapshot(log: EventLog, pool: Pool) -> int:
-    """Keep the pool as it is; returns how large the snapshot is."""
+    """Save a snapshot of the pool; return its size in bytes."""
     data = dump(pool)
     log.save_snapshot(pool.sequence, data)
     return len(data)

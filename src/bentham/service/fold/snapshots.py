@@ -1,4 +1,4 @@
-"""A state as bytes, and back: what is loaded goes on exactly as what was dumped would have.
+"""Converts a state to bytes and back; a loaded state behaves exactly as the dumped one would have.
 
     data = dump(scheduler)
     again = load(data)      # every later decision of both is equal, to the bit
@@ -6,15 +6,15 @@
     header   magic, format, Bentham's version, formats, size, digest
     formats  SHA-256 of FORMATS below and of the numpy and scipy that computed the state: a
              snapshot made with others is refused, and the log is replayed instead
-    digest   SHA-256 of everything else: whatever is damaged is refused before it is read
-    payload  a pickle, compressed; `size` is its length before
+    digest   SHA-256 of everything else: a damaged snapshot is refused before it is parsed
+    payload  a compressed pickle; `size` is its length before compression
 
-A digest does not keep out who can compute one, so the pickle is not trusted either. It never holds
-a class or a function: objects are made by the few makers below, which look for their class among
-those of FORMATS that are imported already, and run no constructor. So a hostile pickle gets
-nothing into its hands that it could call, and no class to change. It can still make a state that
-is wrong, use up memory or, nested deep enough, crash the interpreter: keep snapshots where only
-the service writes.
+An attacker can compute a digest, so the pickle is not trusted either. It never contains a class or
+a function: objects are made by the few makers below, which look up classes only in those modules
+of FORMATS that are already imported, and run no constructor. So a hostile pickle gets access to
+nothing that it could call, and to no class that it could change. It can still make a wrong state,
+use up memory or, if nested deeply enough, crash the interpreter: keep snapshots where only the
+service can write.
 """
 
 import hashlib
@@ -39,18 +39,18 @@ from bentham.errors import InvalidSnapshot
 __all__ = ["dump", "load"]
 
 MAGIC, FORMAT = b"\x89BENTHAM", 1
-# A payload that is said to be larger is not unpacked, and none is made.
+# Larger payloads are neither written nor unpacked.
 LARGEST_PAYLOAD = 1 << 32
-LEVEL = 1  # of compression: higher ones take longer than they save
-# Whose classes a snapshot may hold, and the format of each. Raise a format whenever a class there
-# is renamed or moved, gains, loses or reinterprets an attribute, or when the same event changes
-# the state otherwise than before: `tests/golden/snapshot-formats.json` records the attributes,
-# and a test fails where they changed and the format did not. Methods of these classes named
-# append, extend, add, __setitem__ and __setstate__ can be called by a pickle: they must do no I/O.
+LEVEL = 1  # of compression: higher levels cost more time than they save
+# The packages whose classes a snapshot may contain, and the format of each. Raise a format whenever
+# a class there is renamed or moved, gains, loses or reinterprets an attribute, or when the same
+# event changes the state in another way than before: `tests/golden/snapshot-formats.json` records
+# the attributes, and a test fails if they changed and the format did not. A pickle can call methods
+# of these classes named append, extend, add, __setitem__ and __setstate__: they must do no I/O.
 FORMATS = {"bentham.core": 4, "bentham.service.fold": 2}
-# Numbers only: an array of objects, or of records, would read pointers out of a file.
+# Numbers only: an array of objects or of records would read pointers from a file.
 NUMBERS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
-# The same text every time: a pickle writes it once.
+# The same string object every time, so that a pickle writes it once.
 _NUMBER_OF = {np.dtype(kind): kind for kind in NUMBERS}
 _HEADER = struct.Struct(f">{len(MAGIC)}sH32s32sQ32s")
 _DIGEST_AT = _HEADER.size - 32
@@ -58,7 +58,7 @@ _REMEDY = "replay the log instead"
 
 
 def _formats() -> bytes:
-    """A digest of what a snapshot of this Bentham holds, and of what computed it."""
+    """Return a digest of the formats of this version, and of the libraries it computes with."""
     computed_with = (np.__version__, scipy.__version__, platform.machine())
     return hashlib.sha256(repr((sorted(FORMATS.items()), computed_with)).encode()).digest()
 
@@ -67,22 +67,22 @@ _VERSION = __version__.encode().ljust(32, b"\0")
 
 
 def dump(thing: object) -> bytes:
-    """Plain data, arrays of numbers, and objects of Bentham's fold, as bytes."""
+    """Return plain data, arrays of numbers and objects of the classes in FORMATS as bytes."""
     stream = io.BytesIO()
     try:
         _Pickler(stream, protocol=5).dump(thing)
     except (RecursionError, pickle.PicklingError) as error:
-        raise InvalidSnapshot(f"no snapshot can be made of this: {error}") from error
+        raise InvalidSnapshot(f"cannot make a snapshot of this state: {error}") from error
     with stream.getbuffer() as raw:
         if len(raw) > LARGEST_PAYLOAD:
             raise InvalidSnapshot(
-                f"a snapshot would take {len(raw)} bytes, more than {LARGEST_PAYLOAD}; {_REMEDY}"
+                f"the snapshot would take {len(raw)} bytes, more than {LARGEST_PAYLOAD}; {_REMEDY}"
             )
         return _sealed(zlib.compress(raw, LEVEL), len(raw))
 
 
 def load(data: bytes) -> object:
-    """What was dumped, its caches empty; raises InvalidSnapshot on anything else."""
+    """Return what was dumped, with empty caches; raise InvalidSnapshot for anything else."""
     raw = _unpacked(data)
     stream = io.BufferedReader(io.BytesIO(raw), 1 << 20)
     unpickler = _Unpickler(stream)
@@ -91,33 +91,33 @@ def load(data: bytes) -> object:
     except InvalidSnapshot:
         raise
     except Exception as error:
-        # A pickle that is none may raise anything, out of whatever it was about to make.
+        # An invalid pickle may raise any exception.
         raise InvalidSnapshot(f"the snapshot cannot be read ({error!r}); {_REMEDY}") from error
     finally:
         unpickler.refuse_changed_members()
     if stream.read(1):
-        raise InvalidSnapshot(f"the snapshot goes on after its end; {_REMEDY}")
+        raise InvalidSnapshot(f"the snapshot has data after its end; {_REMEDY}")
     return thing
 
 
 def _sealed(payload: bytes, size: int) -> bytes:
-    """A payload under its header."""
+    """Return a payload with its header."""
     blank = _HEADER.pack(MAGIC, FORMAT, _VERSION, _formats(), size, b"")
     return b"".join((blank[:_DIGEST_AT], _digest(blank, payload), payload))
 
 
 def _unpacked(data: bytes) -> bytes:
-    """The payload, after every check that needs no look into it."""
+    """Return the unpacked payload, after every check that does not parse it."""
     if len(data) < _HEADER.size or not data.startswith(MAGIC):
-        raise InvalidSnapshot(f"this is no snapshot, or only the beginning of one; {_REMEDY}")
+        raise InvalidSnapshot(f"this is not a snapshot, or it is truncated; {_REMEDY}")
     _, format_number, version, formats, size, digest = _HEADER.unpack_from(data)
     if format_number != FORMAT:
         raise InvalidSnapshot(
-            f"the snapshot has format {format_number}, this is format {FORMAT}; {_REMEDY}"
+            f"the snapshot has format {format_number}, not format {FORMAT}; {_REMEDY}"
         )
     view = memoryview(data)
     if digest != _digest(view[: _HEADER.size], view[_HEADER.size :]):
-        raise InvalidSnapshot(f"the snapshot is damaged: its digest differs; {_REMEDY}")
+        raise InvalidSnapshot(f"the snapshot is damaged: its digest does not match; {_REMEDY}")
     if formats != _formats():
         other = version.rstrip(b"\0").decode(errors="replace")
         raise InvalidSnapshot(
@@ -125,15 +125,15 @@ def _unpacked(data: bytes) -> bytes:
             f"with another numpy or scipy; {_REMEDY}"
         )
     if size > LARGEST_PAYLOAD:
-        raise InvalidSnapshot(f"the snapshot says it unpacks to {size} bytes; {_REMEDY}")
+        raise InvalidSnapshot(f"the snapshot declares {size} bytes, which is too many; {_REMEDY}")
     unpacker = zlib.decompressobj()
     try:
-        # One byte more than it should be, to see whether it is: never all of a bomb.
+        # At most one byte more than declared, to detect excess: never a whole decompression bomb.
         raw = unpacker.decompress(view[_HEADER.size :], size + 1)
     except zlib.error as error:
         raise InvalidSnapshot(f"the snapshot cannot be unpacked ({error}); {_REMEDY}") from error
     if len(raw) != size or not unpacker.eof or unpacker.unused_data:
-        raise InvalidSnapshot(f"the snapshot is not as long as it says; {_REMEDY}")
+        raise InvalidSnapshot(f"the snapshot does not have the declared length; {_REMEDY}")
     return raw
 
 
@@ -143,20 +143,20 @@ def _digest(header: bytes | memoryview, payload: bytes | memoryview) -> bytes:
     return digest.digest()
 
 
-# -- the makers: what a pickle may call, and how each kind of object is told in their words
+# -- the makers: the functions that a pickle may call, and how each kind of object is written
 
 
 @cache
 def _class_named(name: str) -> type:
-    """A class of the fold, by its module and its name; nothing is imported for it."""
+    """Return a class of FORMATS by its module and its name; nothing is imported for it."""
     module, _, own = name.partition(":")
     known = any(f"{module}.".startswith(f"{package}.") for package in FORMATS)
     if not known or module == __name__:
-        raise InvalidSnapshot(f"a snapshot holds nothing like {name!r}; {_REMEDY}")
+        raise InvalidSnapshot(f"a snapshot may not contain {name!r}; {_REMEDY}")
     found = vars(sys.modules[module]).get(own) if module in sys.modules else None
-    # Not what the module merely imported: that may be anything.
+    # Not a class that the module only imported: that may be anything.
     if not isinstance(found, type) or _name_of(found) != name:
-        raise InvalidSnapshot(f"there is no class {name!r} here; {_REMEDY}")
+        raise InvalidSnapshot(f"there is no class {name!r}; {_REMEDY}")
     return found
 
 
@@ -165,27 +165,27 @@ def _name_of(kind: type) -> str:
 
 
 def _instance(name: str) -> object:
-    """An object without attributes, which follow; no constructor is run."""
+    """Make an object without attributes, which follow; no constructor is run."""
     kind = _class_named(name)
     if issubclass(kind, Enum):
-        raise InvalidSnapshot(f"{name!r} has members, and no others are made; {_REMEDY}")
+        raise InvalidSnapshot(f"{name!r} is an enumeration, which gets no new members; {_REMEDY}")
     return object.__new__(kind)
 
 
 def _named(name: str, *values: object) -> object:
-    """A NamedTuple."""
+    """Make a NamedTuple."""
     kind: Any = _class_named(name)
     return tuple.__new__(kind, values) if len(values) == len(kind._fields) else _refuse(name)
 
 
 def _member(name: str, value: object) -> Enum:
-    """A member of an enumeration."""
+    """Return a member of an enumeration."""
     kind = _class_named(name)
     return kind(value) if issubclass(kind, Enum) else _refuse(name)
 
 
 def _array(kind: str, shape: tuple[int, ...], order: Any, data: bytes | bytearray) -> object:
-    """An array of numbers, as contiguous as it was, and writable if it was."""
+    """Make an array of numbers, contiguous in the same order and writable if it was."""
     if kind not in NUMBERS or not isinstance(data, bytes | bytearray):
         _refuse(kind)
     array: Any = np.ndarray(shape, kind, data, order=order)
@@ -193,12 +193,12 @@ def _array(kind: str, shape: tuple[int, ...], order: Any, data: bytes | bytearra
 
 
 def _scalar(kind: str, data: bytes) -> object:
-    """A number of numpy's."""
+    """Make a numpy number."""
     return np.frombuffer(data, kind)[0] if kind in NUMBERS else _refuse(kind)
 
 
 def _refuse(what: str) -> NoReturn:
-    raise InvalidSnapshot(f"the snapshot makes {what!r} of what does not fit; {_REMEDY}")
+    raise InvalidSnapshot(f"the snapshot contains invalid data for {what!r}; {_REMEDY}")
 
 
 _COLLECTIONS = (deque, OrderedDict)
@@ -207,11 +207,11 @@ _KNOWN = (*_MAKERS, *_COLLECTIONS)
 
 
 class _Pickler(pickle.Pickler):
-    """Tells every object in the words of the makers, and refuses what they have no words for."""
+    """Writes every object as a call of a maker, and refuses objects that no maker can make."""
 
     def __init__(self, stream: io.BytesIO, protocol: int):
         super().__init__(stream, protocol)
-        self._names: dict[type, str] = {}  # one text for every class, so that it is written once
+        self._names: dict[type, str] = {}  # one string object per class, so it is written once
 
     def reducer_override(self, thing: Any) -> Any:
         kind = type(thing)
@@ -230,12 +230,12 @@ class _Pickler(pickle.Pickler):
 
     def _told(self, array: Any) -> tuple[object, ...]:
         flags = array.flags
-        # A layout with gaps would be lost, and with it the order in which numpy adds up.
+        # A layout with gaps would be lost, and with it the order in which numpy adds numbers.
         number = _NUMBER_OF.get(array.dtype)
         if number is None or not (flags.c_contiguous or flags.f_contiguous):
             raise InvalidSnapshot(
-                f"no snapshot can be made of an array of {array.dtype} with strides "
-                f"{array.strides}; keep a contiguous array of numbers"
+                f"cannot make a snapshot of an array of {array.dtype} with strides "
+                f"{array.strides}; use a contiguous array of numbers"
             )
         order = "C" if flags.c_contiguous else "F"
         return number, array.shape, order, pickle.PickleBuffer(array)
@@ -252,13 +252,13 @@ class _Pickler(pickle.Pickler):
         except InvalidSnapshot:
             pass
         raise InvalidSnapshot(
-            f"no snapshot can be made of {thing!r}: {name} is neither plain data nor a class of "
+            f"cannot make a snapshot of {thing!r}: {name} is neither plain data nor a class of "
             f"{' or '.join(FORMATS)}"
         )
 
 
 class _Guarded:
-    """A maker that can be called and not changed: a pickle may set attributes of what it has."""
+    """A maker that can be called but not changed: a pickle can set attributes of its objects."""
 
     __slots__ = ("_make",)
     _make: Callable[..., object]
@@ -270,11 +270,11 @@ class _Guarded:
         return self._make(*values)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise InvalidSnapshot(f"the snapshot changes what makes it; {_REMEDY}")
+        raise InvalidSnapshot(f"the snapshot changes a function of its loader; {_REMEDY}")
 
 
 class _Unpickler(pickle.Unpickler):
-    """Knows the makers, two collections, and nothing else."""
+    """Accepts the makers, two collections, and nothing else."""
 
     def __init__(self, stream: "io.BufferedReader[io.BytesIO]"):
         super().__init__(stream)
@@ -287,7 +287,9 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self._known:
-            raise InvalidSnapshot(f"the snapshot asks for {module}.{name}; {_REMEDY}")
+            raise InvalidSnapshot(
+                f"the snapshot refers to {module}.{name}, which is not allowed; {_REMEDY}"
+            )
         return self._known[module, name]
 
     def _noted_member(self, name: str, value: object) -> Enum:
@@ -296,7 +298,7 @@ class _Unpickler(pickle.Unpickler):
         return member
 
     def refuse_changed_members(self) -> None:
-        """Members of enumerations are the program's own: put back what a pickle did to them."""
+        """Refuse a pickle that changed members of enumerations, and restore them."""
         changed = False
         for member, before in self._members.values():
             if vars(member) != before:
@@ -304,4 +306,4 @@ class _Unpickler(pickle.Unpickler):
                 vars(member).update(before)
                 changed = True
         if changed:
-            raise InvalidSnapshot(f"the snapshot changes what is not its own; {_REMEDY}")
+            raise InvalidSnapshot(f"the snapshot changes a member of an enumeration; {_REMEDY}")

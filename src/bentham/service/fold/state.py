@@ -1,4 +1,4 @@
-"""What the service knows, and how the scheduler is kept in step with it."""
+"""The state of the service, and how the scheduler is kept in sync with it."""
 
 from collections.abc import Iterable, Mapping
 
@@ -22,7 +22,7 @@ from bentham.service.fold.throughput import Throughput
 
 
 def dataset_key(tenant: str, dataset: str) -> str:
-    """What a tenant's dataset is called in the scheduler; a tenant's name has no slash."""
+    """Return the scheduler's name for a tenant's dataset; a tenant's name has no slash."""
     return f"{tenant}/{dataset}"
 
 
@@ -37,33 +37,35 @@ class State:
         self.tokens: dict[str, Token] = {}
         self.studies: dict[str, Study] = {}
         self.devices: dict[str, Device] = {}
-        self.departed: dict[str, Device] = {}  # a few that left, for whoever asks again
-        self.trials: dict[str, Trial] = {}  # in the order of their numbers
+        self.departed: dict[str, Device] = {}  # the latest that left, for repeated requests
+        self.trials: dict[str, Trial] = {}  # ordered by number
         self.running: dict[str, Trial] = {}
         self.trials_of: dict[str, list[Trial]] = {}  # by the token whose devices ran them
         self.datasets: dict[str, Dataset] = {}  # by id
-        self.installed: dict[str, Dataset] = {}  # those that are everybody's
-        self.arms: dict[str, Arms] = {}  # of studies, by `dataset_key`
-        self.descriptions: dict[str, Description] = {}  # what models stand for
+        self.installed: dict[str, Dataset] = {}  # those that all tenants share
+        self.arms: dict[str, Arms] = {}  # by `dataset_key`
+        self.descriptions: dict[str, Description] = {}  # by model
         self.history: list[Mapping[str, Mapping[str, tuple[float, float | None]]]] = []
         self.keys = Keys()
         self.throughput = Throughput()
         self.leases_lost = 0
         self.models: dict[str, None] = {}  # ever listed, or in the history
-        self.limited: dict[str, Tenant] = {}  # tenants that have any limit
+        self.limited: dict[str, Tenant] = {}  # tenants that have a limit
         self.deadlines: dict[str, float] = {}  # of open or paused studies
         self._scheduler: Scheduler | None = None
         self._attempts = DEFAULT_ATTEMPTS
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler of the core."""
+        """The core's scheduler."""
         if self._scheduler is None:
-            raise InvalidRecording("the log does not begin with pool-created; it is no log of ours")
+            raise InvalidRecording(
+                "the log does not begin with pool-created; it is not a Bentham log"
+            )
         return self._scheduler
 
     def begin(self, event: happened.PoolCreated) -> None:
-        """How decisions are made from now on."""
+        """Create the scheduler with the settings in the event."""
         prior = LearnedPrior() if event.prior is None else prior_from(event.prior)
         self.created, self._attempts = event, event.attempts
         self._scheduler = Scheduler(
@@ -77,22 +79,22 @@ class State:
 
     @property
     def attempts(self) -> int:
-        """How often an arm may be tried before it has failed."""
+        """The number of attempts after which an arm has failed."""
         return self._attempts
 
     def counted(self, models: Iterable[str], drawn: bool) -> list[str]:
-        """Those that count against limits: all but the standard ones of the catalogue."""
+        """Return the models that count towards limits: all but the catalogue's standard ones."""
         known = self.descriptions
         return [
             model for model in models if not (drawn and model in known and known[model].standard)
         ]
 
     def datasets_of(self, tenant: str) -> dict[str, Dataset]:
-        """A tenant's datasets by id; without a tenant, those that are everybody's."""
+        """Return a tenant's datasets by id; without a tenant, the shared ones."""
         return self.tenants[tenant].datasets if tenant else self.installed
 
     def serve(self, time: float, study: Study) -> None:
-        """Let the scheduler know the study, or know it no longer, as its state demands."""
+        """Add the study to the scheduler or remove it, as its state requires."""
         wanted = study.state == "open" and not study.full
         if wanted == study.served:
             return

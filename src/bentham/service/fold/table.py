@@ -1,7 +1,7 @@
-"""Every kind of event: what it is about, what it changes, and what follows from it. One table.
+"""Every kind of event in one table: what it is about, what it changes, and what follows from it.
 
-A new kind of event is a class in `events` and an entry here. The fold, the engine, the answers to
-requests, the page's stream and docs/events.md all go by this table.
+A new kind of event is a class in `events` and an entry here. The fold, the engine, the replies to
+requests, the dashboard's stream and docs/events.md all use this table.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from bentham.service.fold.entities import Study
 from bentham.service.fold.handlers import datasets, devices, pool, studies, tenants, trials
 from bentham.service.fold.state import State
 
-# What a page shows; of the rest only operators hear.
+# What the dashboard shows, and so listens to.
 SHOWN = frozenset({"tenant", "dataset", "study", "device", "trial"})
 
 
@@ -68,23 +68,23 @@ class Entry:
     """One kind of event."""
 
     event: type[Any]
-    entity: str  # what it is about: its view answers the request that became the event
+    entity: str  # what it is about: its view is the reply to the request
     apply: Callable[[Any, float, Any], None]
-    owner: Callable[[State, Any], str] = _nobody  # the tenant concerned, who hears of it
+    owner: Callable[[State, Any], str] = _nobody  # the tenant concerned, which is notified
     subject: Callable[[State, Any], str] = _subject  # the id or name of what it is about
-    alive: Callable[[State, Any], str] = _nobody  # the device that it is a sign of life of
-    opens: bool = False  # whether there may be something to run where there was nothing before
+    alive: Callable[[State, Any], str] = _nobody  # the device that sent it, a sign of life
+    opens: bool = False  # whether something may be run that could not be run before
     ends_trial: bool = False
-    ends: Callable[[State, Any], list[Study]] = _none  # studies that it may end, by their rules
+    ends: Callable[[State, Any], list[Study]] = _none  # studies whose stop rules it may fulfil
 
     @property
     def owned(self) -> bool:
-        """Whether it concerns a tenant, who hears of it."""
+        """Whether it concerns a tenant, which is notified."""
         return self.owner is not _nobody
 
     @property
     def kind(self) -> str:
-        """What it is called in the log."""
+        """Its name in the log."""
         return happened.name_of(self.event)
 
 
@@ -165,5 +165,5 @@ BY_KIND = {entry.kind: entry for entry in ENTRIES}
 
 
 def shown_kinds() -> list[str]:
-    """The kinds that a page hears of."""
+    """Return the kinds of events that the dashboard listens to."""
     return [entry.kind for entry in ENTRIES if entry.entity in SHOWN]

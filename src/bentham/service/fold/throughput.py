@@ -1,4 +1,4 @@
-"""How many trials ended lately, in all and by tenant: counted by the minute."""
+"""The number of trials that ended recently, in total and by tenant, counted by the minute."""
 
 MINUTE, MINUTES = 60.0, 60
 
@@ -10,7 +10,7 @@ class Throughput:
         self._minutes: dict[int, dict[str, int]] = {}
 
     def note(self, time: float, tenant: str) -> None:
-        """A trial of a tenant ended."""
+        """Count a trial of a tenant that ended."""
         minute = int(time // MINUTE)
         if minute not in self._minutes:
             self._minutes = {
@@ -21,7 +21,7 @@ class Throughput:
         counts[tenant] = counts.get(tenant, 0) + 1
 
     def ended(self, now: float, minutes: int, tenant: str | None = None) -> int:
-        """How many ended in the last minutes, of one tenant or of all."""
+        """Return the number of trials that ended in the last minutes, of one tenant or of all."""
         first = int(now // MINUTE) - minutes
         return sum(
             sum(counts.values()) if tenant is None else counts.get(tenant, 0)

@@ -1,1 +1,1 @@
-"""Jobs: work that takes longer than a turn of the engine, in processes and threads of its own."""
+"""Jobs: work that takes longer than a turn of the engine, in separate processes and threads."""

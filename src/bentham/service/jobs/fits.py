@@ -1,11 +1,11 @@
-"""Fits computed by a process of their own, while the service goes on deciding.
+"""Computes fits in a separate process, while the service continues to make decisions.
 
-A fit takes up to some tenths of a second, and everybody would wait for it. It is needed only a few
-scores after it is begun (`core.learning.ahead`), so it is sent to another process meanwhile. What
-that process has not computed when it is needed, or cannot, is computed here: nothing but time
-depends on it.
+A fit takes up to a few tenths of a second, and all requests would wait for it. Its result is needed
+only a few scores after it is started (`core.learning.fit_task`), so another process computes it in
+the meantime. If that process has not computed it when it is needed, or cannot, it is computed here:
+this affects only the time it takes, not the result.
 
-The process is started with the first fit worth it. It ends when its input does, and so with the
+The process is started with the first fit. It ends when its input is closed, and so with the
 service, however that ends.
 """
 
@@ -28,15 +28,15 @@ from bentham.core.learning.fit_task import FitTask, Result
 logger = structlog.get_logger("bentham.fits")
 
 READY = b"ready\n"
-# A process that has not answered so long after its answer was needed is taken for stuck.
+# Seconds to wait for a result that is needed; then the process is considered stuck.
 PATIENCE = 5.0
-# It is not started more often than this in vain, one time after the other.
+# After this many consecutive failures the process is not started again.
 MOST_FAILURES = 3
 COMMAND = (sys.executable, "-m", "bentham.service.jobs.fits")
 
 
 class FitProcess:
-    """Computes fits elsewhere. `begin` and `close` are called from one thread."""
+    """Computes fits in another process. `begin` and `close` are called from one thread."""
 
     def __init__(self, command: Sequence[str] = ()):
         self._command = command or COMMAND
@@ -47,7 +47,7 @@ class FitProcess:
         self._closing = False
 
     def begin(self, task: FitTask) -> Result:
-        """Have a fit computed; the result is there when it is asked for, if that is not soon."""
+        """Start a fit; calling the returned function waits for the result."""
         if self._closing or self._failures >= MOST_FAILURES:
             return task.run
         if self._courier is None:
@@ -58,7 +58,7 @@ class FitProcess:
         return job.result
 
     def close(self) -> None:
-        """End the process, for good."""
+        """Stop the process permanently."""
         if self._courier is not None:
             self._closing = True
             self._jobs.put(None)
@@ -73,23 +73,23 @@ class FitProcess:
                 if job.take_up():
                     job.settle(_answer(process, job.task))
                     self._failures = 0
-            except Exception as error:  # what is no pickle may raise anything
+            except Exception as error:  # an invalid pickle may raise any exception
                 job.fail()
                 if self._closing:
                     break
                 self._failures += 1
-                logger.warning("the process for fits failed; computed here", reason=repr(error))
+                logger.warning("the fit process failed; computing here", reason=repr(error))
                 self._discard()
         self._discard()
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-            # What goes wrong there goes wrong here, too, when it is tried again, and is said then.
+            # An error there occurs again when the fit is computed here, and is reported then.
             self._process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=nowhere)
             assert self._process.stdout is not None
             if self._process.stdout.readline() != READY:
-                raise EOFError("it did not start")
+                raise EOFError("the process did not start")
         return self._process
 
     def _kill(self) -> None:
@@ -100,12 +100,12 @@ class FitProcess:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            with suppress(OSError), process:  # closes the pipes, and waits
+            with suppress(OSError), process:  # closes the pipes and waits
                 pass
 
 
 class _Job:
-    """A task in line; either the process takes it up, or whoever needs it computes it."""
+    """A queued task: either the process takes it, or the caller that needs it computes it."""
 
     def __init__(self, task: FitTask, kill: Callable[[], None]):
         self.task, self._kill = task, kill
@@ -115,7 +115,7 @@ class _Job:
         self._parameters: Parameters | None = None
 
     def take_up(self) -> bool:
-        """Whether it is still to be computed."""
+        """Take the task for the process; return whether it is still needed."""
         with self._lock:
             wanted = self._state == "waiting"
             if wanted:
@@ -123,17 +123,17 @@ class _Job:
         return wanted
 
     def settle(self, parameters: Parameters | None) -> None:
-        """It is computed."""
+        """Set the result."""
         self._parameters, self._state = parameters, "done"
         self._ended.set()
 
     def fail(self) -> None:
-        """It was not computed."""
+        """Mark the task as not computed."""
         self._state = "failed"
         self._ended.set()
 
     def result(self) -> Parameters | None:
-        """What comes of it."""
+        """Return the result; compute it here if the process has not."""
         with self._lock:
             if self._state == "waiting":
                 self._state = "dropped"
@@ -152,7 +152,7 @@ def _answer(process: "subprocess.Popen[bytes]", task: FitTask) -> Parameters | N
 
 
 def compute(tasks: BinaryIO, answers: BinaryIO) -> None:
-    """Compute one fit after the other, until there is no more."""
+    """Compute one fit after the other, until the input ends."""
     answers.write(READY)
     answers.flush()
     while True:
@@ -165,8 +165,8 @@ def compute(tasks: BinaryIO, answers: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    # Interrupts are for the service, which ends this in its own time.
+    # The service handles interrupts, and stops this process itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Whoever waits for an answer comes first: there is time for a fit.
+    # Requests have priority over fits, which are not urgent.
     os.nice(10)
     compute(sys.stdin.buffer, sys.stdout.buffer)

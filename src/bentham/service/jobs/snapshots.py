@@ -1,4 +1,4 @@
-"""Saves snapshots beside the service, in a process of its own."""
+"""Saves snapshots in a separate process."""
 
 import os
 import subprocess
@@ -7,15 +7,15 @@ from pathlib import Path
 
 
 class SnapshotProcess:
-    """Begins a process that reads the log and saves a snapshot; nobody waits for it."""
+    """Starts a process that reads the log and saves a snapshot; does not wait for it."""
 
     def __init__(self, data: Path, database: str | None):
         self._data, self._database = data, database
 
     def __call__(self) -> None:
-        """Begin one."""
+        """Start one."""
         environment = dict(os.environ)
-        if self._database:  # not as an argument, which everybody on the machine could read
+        if self._database:  # not as an argument, which every user of the machine could read
             environment["BENTHAM_DATABASE"] = self._database
         command = [sys.executable, "-m", "bentham", "log", "snapshot", "--data", str(self._data)]
         subprocess.Popen(

@@ -1,7 +1,7 @@
-"""Takes in files: looks into them in a process of its own, and keeps those that are datasets.
+"""Receives files, inspects them in a separate process, and stores those that are datasets.
 
-A file is hostile until it is parsed. So it is parsed by a process with little memory and time that
-knows nothing, and what comes back is read as any other input.
+A file is hostile until it is parsed. So it is parsed by a process with limited memory and time and
+without secrets, and the output of that process is validated like any other input.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ from bentham.storage import Files
 from bentham.training.dataset import Inspection
 
 logger = structlog.get_logger("bentham.intake")
-# Uploads at a time, of one token and of all; and files looked into at a time, one of each tenant:
-# the others wait in turn.
+# Concurrent uploads, of one token and of all; and concurrent inspections, at most one per tenant:
+# the others wait.
 UPLOADS_OF_TOKEN, UPLOADS, INSPECTIONS = 4, 64, 2
 PREFIX = "bentham-upload-"
 SECONDS, MEMORY_MIB = 60.0, 4096
 PART = 2**18
 LARGEST_ANSWER = 2**24
-# What a process that parses hostile files is told of this one's environment.
+# The environment variables that the process which parses hostile files gets.
 PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A file on disk, until the intake is left."""
+    """A received file on disk, deleted when `receive` is left."""
 
     path: Path
     hash: str
@@ -47,30 +47,33 @@ class Taken:
 
 
 def content_key(tenant: str, digest: str) -> str:
-    """Where a tenant's content is kept: nobody can tell by time whether another has it, too."""
+    """Return the storage key of a tenant's file.
+
+    Keys of tenants differ: otherwise timing would reveal that another tenant has the same file.
+    """
     return f"data/{tenant}/{digest}"
 
 
 def log_key(trial: str) -> str:
-    """Where what a trial printed is kept."""
+    """Return the storage key of a trial's log."""
     return f"log/{trial}"
 
 
 class Intake:
-    """Where uploads arrive. `keeping` is held by whoever adds or drops content."""
+    """Receives uploads. Hold `keeping` while adding or deleting files."""
 
     def __init__(self, files: Files):
         self.files = files
         self.keeping = asyncio.Lock()
         self._uploads: Counter[str] = Counter()  # by token
         self._inspections = asyncio.Semaphore(INSPECTIONS)
-        self._turns: dict[str, asyncio.Lock] = {}  # of tenants
+        self._turns: dict[str, asyncio.Lock] = {}  # by tenant
 
     @asynccontextmanager
     async def receive(self, body: AsyncIterator[bytes], token: str) -> AsyncIterator[Taken]:
-        """Write an upload to a file that is gone in the end."""
+        """Write an upload to a temporary file, which is deleted at the end."""
         if self._uploads[token] >= UPLOADS_OF_TOKEN or self._uploads.total() >= UPLOADS:
-            raise TooMany("too many uploads at a time; send one after the other", retry_after=2.0)
+            raise TooMany("too many concurrent uploads; send one after the other", retry_after=2.0)
         self._uploads[token] += 1
         path: Path | None = None
         try:
@@ -83,8 +86,8 @@ class Intake:
                         digest.update(part)
                         size += len(part)
             except OSError as error:
-                what = error.strerror or "an error of the disk"
-                raise Unready(f"uploads cannot be taken now ({what})", retry_after=5.0) from None
+                what = error.strerror or "a disk error"
+                raise Unready(f"uploads cannot be accepted now ({what})", retry_after=5.0) from None
             yield Taken(path, digest.hexdigest(), size)
         finally:
             self._uploads -= Counter({token: 1})
@@ -92,16 +95,16 @@ class Intake:
                 path.unlink(missing_ok=True)
 
     async def inspect(self, taken: Taken, shape: str, tenant: str) -> Inspection:
-        """What is in a file; refused if it is no dataset. One of a tenant's is looked at a time."""
+        """Return what a file contains; refuse one that is no dataset. One at a time per tenant."""
         async with self._turns.setdefault(tenant, asyncio.Lock()), self._inspections:
             said = await _inspected(taken.path, shape)
         try:
             found = Inspection.model_validate_json(said)
         except ValidationError:
-            # Not what it said: that is a tenant's data.
+            # Without the output: that is a tenant's data.
             logger.warning("an inspection failed", bytes=taken.bytes, said_bytes=len(said))
             raise Invalid(
-                "the file cannot be read within the memory and time there is; send a smaller one, "
+                "the file cannot be read within the limits on memory and time; send a smaller one, "
                 "or save it again as plain CSV"
             ) from None
         if found.refusal:
@@ -114,7 +117,7 @@ class Intake:
         await self.run(lambda: self.files.save(key, _parts(taken.path)))
 
     async def drop(self, *keys: str) -> None:
-        """Forget contents or logs."""
+        """Delete files or logs."""
 
         def work() -> None:
             for key in keys:
@@ -123,9 +126,9 @@ class Intake:
         await self.run(work)
 
     async def tidy(self, kept: set[str]) -> None:
-        """Forget contents but those kept: what uploads and drops that were cut off have left.
+        """Delete all dataset files but `kept`: those left by interrupted uploads and drops.
 
-        For the instance that leads, and for whoever holds `keeping`.
+        Only for the instance that leads, while it holds `keeping`.
         """
 
         def work() -> int:
@@ -137,10 +140,10 @@ class Intake:
             return len(left)
 
         if found := await self.run(work):
-            logger.info("contents that no dataset has were dropped", contents=found)
+            logger.info("orphaned dataset files were deleted", contents=found)
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Do something with files, away from the event loop."""
+        """Run an operation on files in a thread, not on the event loop."""
         try:
             return await asyncio.get_running_loop().run_in_executor(None, work)
         except StorageUnavailable as error:
@@ -148,7 +151,7 @@ class Intake:
 
 
 def _forget_uploads() -> None:
-    """Remove the files of servers that were killed while they took something in."""
+    """Delete temporary files of servers that were killed during an upload."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = path.name.removeprefix(PREFIX).partition("-")[0]
         try:
@@ -156,7 +159,7 @@ def _forget_uploads() -> None:
         except ProcessLookupError:
             path.unlink(missing_ok=True)
         except (ValueError, OSError):
-            continue  # not ours, or of somebody who lives
+            continue  # not ours, or of a running process
 
 
 def _parts(path: Path) -> Iterator[bytes]:
@@ -166,7 +169,7 @@ def _parts(path: Path) -> Iterator[bytes]:
 
 
 async def _inspected(path: Path, shape: str) -> bytes:
-    """What the inspecting process says; nothing if it does not end in time."""
+    """Return the output of the inspecting process; empty if it times out."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bentham.training.inspect", "--format", shape,
         "--memory", str(MEMORY_MIB), "--seconds", f"{SECONDS:g}", str(path),

@@ -1,7 +1,7 @@
-"""Questions of what if: one is computed at a time, elsewhere, and the latest answers are kept.
+"""What-ifs: computed one at a time by a forecaster; the latest results are kept.
 
-They are kept in memory only: nothing of them is in the log, and a server that starts again knows
-none. Whoever computes them must not keep the event loop from running.
+They are kept in memory only: they are not in the log, and a restart discards them. The forecaster
+must not block the event loop.
 """
 
 import asyncio
@@ -29,36 +29,36 @@ logger = structlog.get_logger("bentham.whatif")
 
 
 class Forecaster(Protocol):
-    """Computes the answer to a question."""
+    """Computes a what-if."""
 
     def __call__(self, asked: WhatIfCreate, now: float) -> AsyncGenerator[dict[str, Any], None]:
-        """What is found out, piece by piece: each replaces what it names of those before.
+        """Yield the result piece by piece: the fields of each replace those before.
 
-        It raises a BenthamError where it cannot, and gives up at once when it is closed.
+        Raises a BenthamError if it fails, and stops at once when it is closed.
         """
 
 
 class WhatIfs:
-    """The questions of one instance."""
+    """The what-ifs of one instance."""
 
     def __init__(self, forecaster: Forecaster | None, clock: Callable[[], float]):
         self._forecaster, self._clock = forecaster, clock
-        self._views: dict[str, View] = {}  # the oldest first
-        self._asked: dict[str, WhatIfCreate] = {}  # of those that wait or run
+        self._views: dict[str, View] = {}  # oldest first
+        self._asked: dict[str, WhatIfCreate] = {}  # those that wait or run
         self._waiting: deque[str] = deque()
         self._keys: dict[str, str] = {}
         self._running: str | None = None
         self._task: asyncio.Task[None] | None = None
 
     def ask(self, asked: WhatIfCreate, devices: int, now: float, key: str = "") -> View:
-        """Have a question answered in its turn; there are so many `devices` now."""
+        """Queue a what-if; `devices` is the current number of devices."""
         if key and (known := self._keyed(key)) is not None:
             return known
         if self._forecaster is None:
-            raise Conflicting("this server computes no forecasts; start it with bentham serve")
+            raise Conflicting("this server cannot compute what-ifs; start it with bentham serve")
         if len(self._waiting) >= MOST_WAITING:
             raise Conflicting(
-                f"{MOST_WAITING} questions wait already; wait until one is answered, or cancel one"
+                f"{MOST_WAITING} what-ifs are already waiting; wait until one ends, or cancel one"
             )
         name = f"w_{secrets.token_hex(8)}"
         self._views[name] = {
@@ -77,17 +77,17 @@ class WhatIfs:
         return self._views[name]
 
     def all(self) -> list[View]:
-        """Every question that is kept, the newest first, without curves: all would be long."""
+        """Return all what-ifs, newest first, without curves, which would make the list long."""
         return [{**view, "curves": []} for view in reversed(self._views.values())]
 
     def find(self, name: str) -> View:
-        """One question."""
+        """Return one what-if."""
         if name not in self._views:
             raise Missing(f"there is no what-if {name!r}; the latest {MOST_KEPT} are kept")
         return self._views[name]
 
     def cancel(self, name: str) -> View:
-        """Give a question up; what is found out already stays. One that ended stays as it is."""
+        """Cancel a what-if; its results so far are kept. One that has ended does not change."""
         view = self.find(name)
         if name in self._asked:
             view["state"], view["reason"] = "cancelled", "cancelled"
@@ -100,7 +100,7 @@ class WhatIfs:
         return view
 
     async def close(self) -> None:
-        """Give everything up."""
+        """Cancel all what-ifs."""
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
@@ -108,14 +108,14 @@ class WhatIfs:
                 await self._task
 
     def _keyed(self, key: str) -> View | None:
-        """What was asked with the same key; another body under it is refused."""
+        """Return the what-if with the same key; refuse a key that was used for another body."""
         route, _, body = key.partition(":")
         for known, name in self._keys.items():
             before, _, was = known.partition(":")
             if before == route:
                 if was != body:
                     raise Invalid(
-                        "this Idempotency-Key was used for another request; take a new one"
+                        "this Idempotency-Key was used for another request; use a new one"
                     )
                 return self._views[name]
         return None

@@ -1,1 +1,1 @@
-"""Views: what callers see of the pool, as plain JSON values."""
+"""Views: what callers see of the pool, as plain JSON values; and the queries."""

@@ -1,7 +1,7 @@
-"""What a request is answered with once its event is committed, or when it is repeated.
+"""The replies to requests, after the commit and when a request is repeated.
 
-The answer is made from the kind and the subject of the event that came of the request, so that a
-repeat, after a restart even, finds the same answer: exactly the same for leases and reports.
+A reply is built from the kind and the subject of the event that the request led to, so that a
+repeat gets the same reply, even after a restart: exactly the same for leases and reports.
 """
 
 from bentham.service.engine.leases import Leases
@@ -23,13 +23,13 @@ from bentham.service.views.entities import (
 def answer(
     pool: Pool, leases: Leases, now: float, kind: str, subject: str, asker: str = ""
 ) -> View:
-    """The answer to the request that became this event.
+    """Return the reply to the request that led to this event.
 
-    `asker` is the token that repeats it, unless it may see everything: the name of its device may
-    be another's by now.
+    `asker` is the token that repeats it, empty if it may see everything: by now, a device of the
+    same name may belong to another token.
     """
     what = BY_KIND[kind].entity
-    if what == "request":  # about whichever it is
+    if what == "request":  # about a trial or a study
         what = "trial" if subject in pool.trials else "study"
     if kind == "trial-leased":
         terms = leases.terms
@@ -58,12 +58,12 @@ def answer(
         return token_view(pool.tokens[subject])
     device = pool.devices.get(subject) or pool.departed.get(subject)
     if device is None or asker not in ("", device.token):
-        raise Conflicting(f"device {subject!r} has left since; register it again")
+        raise Conflicting(f"device {subject!r} has left; register it again")
     return device_view(device, leases.seen(subject))
 
 
 def history_view(pool: Pool, place: int) -> View:
-    """What an import held."""
+    """Return the size of an import."""
     history = pool.history[place]
     return {
         "studies": len(history),

@@ -1,7 +1,7 @@
-"""The log as a file, and every decision in it made again: for audit, and for a laptop.
+"""Exports the log as a file, and verifies it by making every decision again: for audits, offline.
 
-The first line says what the file is, every further one is a record. Hashes of tokens are left out:
-the file gives nobody access. Hashes of datasets stay: they say which content was used.
+The first line describes the file, every other line is a record. Hashes of tokens are left out, so
+that the file gives no access. Hashes of datasets stay: they identify the content that was used.
 """
 
 import json
@@ -25,7 +25,7 @@ _FIELDS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A decision that would come out otherwise now."""
+    """A decision that differs when it is made again."""
 
     sequence: int
     trial: str
@@ -34,7 +34,7 @@ class Difference:
 
 
 def export_lines(records: Iterable[Record]) -> Iterator[str]:
-    """The lines of a file."""
+    """Yield the lines of an export."""
     yield json.dumps({"format": FORMAT, "version": VERSION})
     for record in records:
         body = json.loads(record.body)
@@ -45,7 +45,7 @@ def export_lines(records: Iterable[Record]) -> Iterator[str]:
 
 
 def log_view(record: Record) -> dict[str, Any]:
-    """A record as operators see it; hashes of tokens are nobody's business."""
+    """Return a record as operators see it, without hashes of tokens."""
     body = json.loads(record.body)
     if record.kind == "token-issued":
         body.pop("hash", None)
@@ -62,7 +62,7 @@ def log_view(record: Record) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> Iterator[Record]:
-    """The records of a file that `export_lines` made."""
+    """Yield the records of a file that `export_lines` made."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
@@ -70,13 +70,13 @@ def read_lines(path: Path) -> Iterator[Record]:
                 if number == 1:
                     if (data.get("format"), data.get("version")) != (FORMAT, VERSION):
                         raise InvalidRecording(
-                            f"{path}: not an exported log of version {VERSION}; make one with "
+                            f"{path}: not an exported log of version {VERSION}; create one with "
                             "bentham log export"
                         )
                 else:
                     yield _record(path, number, data)
     except UnicodeDecodeError:
-        raise InvalidRecording(f"{path}: not an exported log, since not UTF-8 text") from None
+        raise InvalidRecording(f"{path}: not an exported log, since it is not UTF-8 text") from None
     except OSError as error:
         raise InvalidRecording(f"{path}: cannot be read ({error.strerror})") from None
 
@@ -87,20 +87,20 @@ def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        raise InvalidRecording(f"{path}, row {number}: not a JSON object; is the file whole?")
+        raise InvalidRecording(f"{path}, row {number}: not a JSON object; is the file complete?")
     return data
 
 
 def _record(path: Path, number: int, data: dict[str, Any]) -> Record:
     for name, kinds in _FIELDS.items():
         if not isinstance(data.get(name), kinds) or isinstance(data[name], bool):
-            raise InvalidRecording(f"{path}, row {number}: {name} is {data.get(name)!r}")
+            raise InvalidRecording(f"{path}, row {number}: invalid {name}: {data.get(name)!r}")
     fields = {name: data[name] for name in _FIELDS}
     return Record(**{**fields, "body": json.dumps(data["body"])})
 
 
 def verify(records: Iterable[Record], pool: Pool) -> Iterator[Difference | None]:
-    """Fold records into the pool, making every decision again; yields once for every record."""
+    """Apply records to the pool and make every decision again; yield once for every record."""
     for record in records:
         difference = None
         try:
@@ -112,6 +112,6 @@ def verify(records: Iterable[Record], pool: Pool) -> Iterator[Difference | None]
             pool.apply(record.sequence, record.time, event, record.actor, record.key)
         except (BenthamError, KeyError) as error:
             raise InvalidRecording(
-                f"event {record.sequence} ({record.kind}) does not fit what came before ({error})"
+                f"event {record.sequence} ({record.kind}) does not fit those before it ({error})"
             ) from None
         yield difference

@@ -1,4 +1,4 @@
-"""What studies may choose from, and how models are judged."""
+"""Views of the catalogue: algorithms and metrics."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from bentham.training.spaces import AlgorithmSpec
 
 
 def algorithm_view(spec: AlgorithmSpec) -> dict[str, Any]:
-    """An algorithm, for people: `space` tells what may vary."""
+    """Return the view of an algorithm; `space` describes in words what may vary."""
     return {
         "name": spec.name,
         "title": spec.title,
@@ -20,7 +20,7 @@ def algorithm_view(spec: AlgorithmSpec) -> dict[str, Any]:
 
 
 def metric_view(metric: MetricSpec) -> dict[str, Any]:
-    """A metric, for people: `score` tells how the score is made of it."""
+    """Return the view of a metric; `score` describes in words how the score is computed."""
     return {
         "name": metric.name,
         "task": metric.task,

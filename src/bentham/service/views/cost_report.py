@@ -1,4 +1,4 @@
-"""How well costs are predicted: real by predicted time, of trials that ended with a score."""
+"""How well costs are predicted: the ratio of actual to predicted time of complete trials."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -11,12 +11,12 @@ from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View
 
 LATEST = 10_000
-# The learning of costs is shown over the first so many trials, then the next ones, and so on.
+# The ends of the groups that show how predictions improve: trials 1 to 10, 11 to 30, and so on.
 STEPS = (10, 30, 100, 300, 1000, 3000, LATEST)
 
 
 def costs_view(pool: Pool, scope: Scope) -> View:
-    """The cost model at work, over the latest trials that the scope shows."""
+    """Return the accuracy of the cost model, over the latest trials in the scope."""
     trials = list(islice(_timed(scope.trials(state="complete")), LATEST))[::-1]
     return {
         "trials": len(trials),

@@ -1,4 +1,4 @@
-"""What is shown of things: plain data in the shapes that `wire` describes."""
+"""Views of entities: plain data in the formats that `wire` describes."""
 
 import json
 from math import inf, isfinite
@@ -13,17 +13,17 @@ from bentham.service.fold.pool import Pool
 
 View = dict[str, Any]
 
-# What a rule that changed a decision is, in words.
+# The rules that may change a decision, in words.
 _RULES = {
-    "weights": "weights of tenants and studies put this first",
-    "running-trials": "a tenant runs as many trials as it may",
-    "device-time": "a tenant has used its device time of the day",
-    "starvation-guard": "a study had waited for as long as any may",
+    "weights": "the weights of tenants and studies put this first",
+    "running-trials": "a tenant is at its limit of running trials",
+    "device-time": "a tenant has used up its device time for the day",
+    "starvation-guard": "a study was passed over by as many decisions as allowed",
 }
 
 
 def tenant_view(tenant: Tenant, now: float) -> View:
-    """A tenant."""
+    """Return the view of a tenant."""
     return {
         "name": tenant.name,
         "weight": tenant.weight,
@@ -38,13 +38,13 @@ def tenant_view(tenant: Tenant, now: float) -> View:
 
 
 def limits_view(tenant: Tenant) -> View:
-    """What a tenant may use at most; None: anything."""
+    """Return the limits of a tenant; None means unlimited."""
     names = ("running_trials", "device_seconds_per_day")
     return {name: tenant.limits.get(name) for name in names}
 
 
 def token_view(token: Token) -> View:
-    """A token, without anything that opens."""
+    """Return the view of a token, without its hash."""
     return {
         "id": token.id,
         "role": token.role,
@@ -57,7 +57,7 @@ def token_view(token: Token) -> View:
 
 
 def study_view(pool: Pool, study: Study, whole: bool = True) -> View:
-    """A study, and how far it is; on the whole with what it is over."""
+    """Return the view of a study; if `whole`, with the description of its training."""
     return {
         "id": study.id,
         "tenant": study.tenant.name,
@@ -97,7 +97,7 @@ def _incumbent_view(pool: Pool, study: Study) -> View | None:
 
 
 def model_view(pool: Pool, study: Study, model: str) -> View:
-    """What a model of the catalogue stands for; of a model that the tenant named, nothing."""
+    """Return what a model of the catalogue stands for; empty for a model that the tenant named."""
     said = pool.descriptions.get(model) if study.drawn else None
     if said is None:
         return {"algorithm": "", "configuration": {}}
@@ -105,9 +105,9 @@ def model_view(pool: Pool, study: Study, model: str) -> View:
 
 
 def record_view(study: Study) -> list[View]:
-    """A study's learning record: its scores in the order in which they came, and the best by then.
+    """Return a study's scores in the order in which they arrived, each with the best so far.
 
-    Scores of trials that other studies over the same data had run are among them.
+    They include the scores of trials of other studies on the same data.
     """
     lines: list[View] = []
     trials = [
@@ -116,7 +116,7 @@ def record_view(study: Study) -> list[View]:
         for trial in other.trials
         if trial.state == "complete"
         and trial.model in study.models
-        # As for the incumbent: of what comes when it is closed, its own only counts.
+        # As for the incumbent: once the study is closed, only its own trials count.
         and (other is study or study.closed is None or (trial.ended or 0.0) <= study.closed)
     ]
     best, used = -inf, 0.0
@@ -143,7 +143,7 @@ def record_view(study: Study) -> list[View]:
 
 
 def dataset_view(dataset: Dataset, whole: bool = True) -> View:
-    """A dataset, and what was found in it; on the whole with its columns."""
+    """Return the view of a dataset; if `whole`, with its columns."""
     return {
         "id": dataset.id,
         "tenant": dataset.tenant,
@@ -161,14 +161,14 @@ def dataset_view(dataset: Dataset, whole: bool = True) -> View:
 
 
 def training_view(study: Study) -> View | None:
-    """What a study over data is over."""
+    """Return the description of a study's training; None if the dataset is only a name."""
     if not study.data:
         return None
     return {**study.data, **json.loads(study.shared.training)}
 
 
 def candidate_views(pool: Pool, study: Study) -> list[View]:
-    """Every model of a study: what is known of it, and what is believed while it is served."""
+    """Return every model of a study, with its posterior while the study is served."""
     beliefs = pool.scheduler.beliefs(study.id) if study.served else {}
     weight = study.weight * study.tenant.weight
     views = []
@@ -200,7 +200,7 @@ def _duration(trial: Trial | None) -> float | None:
 
 
 def device_view(device: Device, seen: float | None) -> View:
-    """A device; `seen` is when it was heard of last."""
+    """Return the view of a device; `seen` is when it was last seen."""
     return {
         "name": device.name,
         "kind": device.kind,
@@ -213,7 +213,7 @@ def device_view(device: Device, seen: float | None) -> View:
 
 
 def trial_view(trial: Trial, leases: Leases) -> View:
-    """A trial; how far one that runs is, only the leases know."""
+    """Return the view of a trial; the progress of a running one is known only to the leases."""
     study = trial.study
     progress, scores = leases.progress(trial.id)
     return {
@@ -238,7 +238,7 @@ def trial_view(trial: Trial, leases: Leases) -> View:
 
 
 def lease_view(pool: Pool, trial: Trial, lease_seconds: float, heartbeat_seconds: float) -> View:
-    """A trial as it is handed to a device."""
+    """Return the view of a trial for the device that runs it."""
     study = trial.study
     return {
         "trial": trial.id,
@@ -260,7 +260,7 @@ def lease_view(pool: Pool, trial: Trial, lease_seconds: float, heartbeat_seconds
 
 
 def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> View:
-    """A decision with its justification, without what is another tenant's."""
+    """Return a decision with its justification, without the data of other tenants."""
     decision, owner = event.decision, pool.studies[event.decision.study].tenant.name
     own = scope.tenant_name
 
@@ -278,7 +278,7 @@ def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> 
     ]
     reason = decision.reason.value
     if len(changes) < len(decision.changes) and reason == "starvation-guard":
-        reason = "policy"  # that it waited for others is not for a tenant to know
+        reason = "policy"  # a tenant must not learn that it waited for others
     return {
         "id": event.id,
         "time": time,

@@ -1,4 +1,4 @@
-"""Studies by models: what was observed, and what is believed of the rest."""
+"""The heatmap, studies by models: observed scores, and the posterior of the others."""
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
@@ -10,15 +10,15 @@ from bentham.service.fold.entities import Study
 from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View
 
-# Significant digits: nobody sees more, and they are most of the answer.
+# Significant digits: more would not be visible, and numbers are most of the reply.
 DIGITS = 6
 _SMALLEST, _LARGEST = 1e-280, 1e280
-# Models that are looked at in one turn, some ten milliseconds: studies may list many.
+# Models handled in one turn, about ten milliseconds: studies may list many.
 MOST_AT_ONCE = 5000
 
 
 def in_turns(studies: Iterable[Study], most: int = MOST_AT_ONCE) -> list[list[str]]:
-    """The ids of studies, parted so that those of a turn list no more than so many models."""
+    """Split the ids of studies into batches that list at most `most` models each."""
     turns: list[list[str]] = []
     left = 0
     for study in studies:
@@ -31,10 +31,10 @@ def in_turns(studies: Iterable[Study], most: int = MOST_AT_ONCE) -> list[list[st
 
 
 def heatmap_items(pool: Pool, studies: Sequence[Study], models: dict[str, int]) -> list[View]:
-    """Some studies, each with its models as columns; what is not believed of a model is None.
+    """Return rows of the heatmap, one per study; values that a model does not have are None.
 
-    `models` are the columns by name, and those that are new are added. Takes a fifth of a
-    millisecond for each study of a hundred models.
+    `models` maps names to columns, and new ones are added. Takes a fifth of a millisecond for each
+    study of a hundred models.
     """
     served = [study.id for study in studies if study.served]
     beliefs = dict(zip(served, pool.scheduler.survey(served), strict=True))
@@ -72,12 +72,12 @@ def heatmap_items(pool: Pool, studies: Sequence[Study], models: dict[str, int]) 
 
 
 def short(values: Vector) -> list[float | None]:
-    """Numbers to a few significant digits; None for what is no number."""
+    """Round numbers to a few significant digits; None if NaN or infinite."""
     sizes = np.abs(values)
     usual = (sizes > _SMALLEST) & (sizes < _LARGEST)
     magnitude = np.floor(np.log10(np.where(usual, sizes, 1.0)))
     shift = 10.0 ** np.abs(DIGITS - 1 - magnitude)
-    # Divided by a power of ten, not multiplied by its inverse: the result is the number meant.
+    # Divide by a power of ten instead of multiplying by its inverse, which would not be exact.
     small = magnitude < DIGITS
     moved = np.where(usual, values, 0.0)
     moved = np.round(np.where(small, moved * shift, moved / shift))

@@ -1,4 +1,4 @@
-"""What would be run for a study first, and why, in words."""
+"""The model that would be run next for a study, and the reason in words."""
 
 from bentham.core import First, Reason
 from bentham.service.fold.entities import Study
@@ -6,18 +6,20 @@ from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View
 
 _WAITS = {
-    "running-trials": "The tenant runs as many trials as it may, so this waits for one to end. ",
-    "device-time": "The tenant has used its device time of the day, so this waits for the next "
-    "(UTC). ",
+    "running-trials": "The tenant is at its limit of running trials, so this waits for one to "
+    "end. ",
+    "device-time": "The tenant has used up its device time for today, so this waits for the next "
+    "day (UTC). ",
 }
-_BOUND = "the highest upper confidence bound for its cost"
+_BOUND = "the highest upper confidence bound relative to its cost"
 _GAIN = "the highest expected improvement"
 
 
 def next_view(pool: Pool, study: Study, now: float) -> View:
-    """The model that the policy would run for a study; what others run first is not told.
+    """Return the model that the policy would run next for a study, and why.
 
-    Takes as long as a decision within the study, a millisecond or two.
+    The order among studies is not shown. Takes as long as a decision within the study, a
+    millisecond or two.
     """
     first = pool.scheduler.first(study.id) if study.served else None
     figures: View = dict.fromkeys(("model", "expected_improvement", "cost", "rate", "value"))
@@ -40,36 +42,36 @@ def _nothing(study: Study) -> str:
     if study.state == "paused":
         return "The study is paused; resume it."
     if study.full:
-        return "As many trials run or ended as the study wants in all."
-    return "Every model was tried, or runs now."
+        return "The study is at its limit of trials, counting running ones."
+    return "Every model was tried or is running."
 
 
 def _why(pool: Pool, study: Study, first: First) -> str:
     seconds = f"{first.cost:,.0f}" if first.cost >= 1000.0 else f"{first.cost:.3g}"
     figures = f"{first.expected_improvement:.3g} in about {seconds} s"
     if first.reason is Reason.WARM_START:
-        return f"Every study begins with a few models, and this is its next: {figures}."
+        return f"Every study starts with a few models, and this is the next one: {figures}."
     if first.left == 1:
         return f"It is the only model left, with an expected improvement of {figures}."
-    return f"Of {first.left} models left it has {_merit(pool)}: {figures}{_beyond(study, first)}."
+    return f"Of {first.left} models left, it has {_merit(pool)}: {figures}{_beyond(study, first)}."
 
 
 def _merit(pool: Pool) -> str:
-    """What the policy looks for."""
+    """Return what the policy maximises, in words."""
     assert pool.created is not None
     policy, exponent = pool.created.policy, pool.created.cost_exponent
     if policy == "gp-ucb":
         return _BOUND
     if policy not in ("joint", "mdmt") or exponent == 0.0:
         return _GAIN
-    return f"{_GAIN} per second" if exponent == 1.0 else f"{_GAIN} for its cost"
+    return f"{_GAIN} per second" if exponent == 1.0 else f"{_GAIN} relative to its cost"
 
 
 def _beyond(study: Study, first: First) -> str:
-    """What else counted."""
+    """Return what else was taken into account, in words."""
     counted = []
     if any(other.served and other is not study for other in study.shared.studies):
-        counted.append("the other studies over the same data")
+        counted.append("the other studies on the same data")
     if first.running:
-        counted.append("what the trials that run there may bring")
-    return f", counting {' and '.join(counted)}" if counted else ""
+        counted.append("the possible scores of running trials")
+    return f", taking into account {' and '.join(counted)}" if counted else ""

@@ -1,4 +1,4 @@
-"""A whole pool as plain data, to compare two of them to the bit."""
+"""A whole pool as plain data, to compare two pools bit by bit."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from bentham.service.views.entities import candidate_views, study_view, tenant_v
 
 
 def picture(pool: Pool, believed: int) -> list[Any]:
-    """All that can be seen of a pool, and what is believed of so many of its studies."""
+    """Return the views of a pool, and the candidates of the first `believed` served studies."""
     seen: list[Any] = [study_view(pool, study) for study in pool.studies.values()]
     seen += [tenant_view(tenant, pool.time) for tenant in pool.tenants.values()]
     leases = Leases(Terms())

@@ -1,7 +1,7 @@
-"""Every question that may be asked, and by whom.
+"""All queries, and the roles that may use them.
 
-A query is handed a turn and returns plain data. Whatever it shows of tenants, studies, datasets,
-devices and trials it finds through the scope of its caller.
+A query takes a turn and returns plain data. It looks up tenants, studies, datasets, devices and
+trials through the scope of its caller.
 """
 
 from concurrent.futures import Future
@@ -43,24 +43,24 @@ ANYBODY = ("admin", "tenant", "device")
 Run = tuple[str, str, float, float | None]  # a past run: dataset, model, score, cost
 
 
-# -- who asks
+# -- the caller
 
 
 @allowed(*ANYBODY)
 def caller(look: Look) -> Caller:
-    """Who asks."""
+    """Return the caller."""
     return look.caller
 
 
 @allowed(*OWNERS)
 def owner(look: Look) -> Caller:
-    """Who asks, an admin or a tenant."""
+    """Return the caller, an admin or a tenant."""
     return look.caller
 
 
 @allowed(*ADMIN)
 def admin(look: Look) -> Caller:
-    """Who asks, an admin."""
+    """Return the caller, an admin."""
     return look.caller
 
 
@@ -69,25 +69,25 @@ def admin(look: Look) -> Caller:
 
 @allowed(*OWNERS)
 def tenants(look: Look) -> list[View]:
-    """All tenants for an admin; a tenant sees itself."""
+    """Return all tenants for an admin; for a tenant, only itself."""
     return [tenant_view(tenant, look.now) for tenant in look.scope.tenants()]
 
 
 @allowed(*OWNERS)
 def tenant(look: Look, name: str) -> View:
-    """One tenant."""
+    """Return one tenant."""
     return tenant_view(look.scope.tenant(name), look.now)
 
 
 @allowed(*ADMIN)
 def tokens(look: Look) -> list[View]:
-    """All tokens."""
+    """Return all tokens."""
     return [token_view(each) for each in look.whole().tokens.values()]
 
 
 @allowed(*ADMIN)
 def token(look: Look, name: str) -> View:
-    """One token."""
+    """Return one token."""
     return token_view(look.scope.token(name))
 
 
@@ -96,38 +96,38 @@ def token(look: Look, name: str) -> View:
 
 @allowed(*OWNERS)
 def studies(look: Look, state: str | None, limit: int, after: str | None) -> View:
-    """A page of studies, the newest first."""
+    """Return a page of studies, newest first."""
     found, following = page(look.scope.studies(state), limit, after)
     return {"items": [study_view(look.pool, each, False) for each in found], "next": following}
 
 
 @allowed(*OWNERS)
 def study(look: Look, name: str) -> View:
-    """One study."""
+    """Return one study."""
     return study_view(look.pool, look.scope.study(name))
 
 
 @allowed(*OWNERS)
 def candidates(look: Look, name: str) -> list[View]:
-    """Every model of a study."""
+    """Return every model of a study."""
     return candidate_views(look.pool, look.scope.study(name))
 
 
 @allowed(*OWNERS)
 def next_of(look: Look, name: str) -> View:
-    """What would be run for a study first."""
+    """Return the model that would be run next for a study."""
     return next_view(look.pool, look.scope.study(name), look.now)
 
 
 @allowed(*OWNERS)
 def record(look: Look, name: str) -> list[View]:
-    """A study's scores as they came."""
+    """Return a study's scores in the order in which they arrived."""
     return record_view(look.scope.study(name))
 
 
 @allowed(*OWNERS)
 def script(look: Look, name: str, model: str | None, catalog: Catalog) -> str:
-    """The script of a study's model."""
+    """Return the script that trains a study's model."""
     return study_script(look.pool, look.scope.study(name), model, catalog)
 
 
@@ -136,26 +136,26 @@ def script(look: Look, name: str, model: str | None, catalog: Catalog) -> str:
 
 @allowed(*ANYBODY)
 def trials(look: Look, study: str | None, state: str | None, limit: int, after: str | None) -> View:
-    """A page of trials, the newest first."""
+    """Return a page of trials, newest first."""
     found, following = page(look.scope.trials(study, state), limit, after)
     return {"items": [trial_view(each, look.leases) for each in found], "next": following}
 
 
 @allowed(*ANYBODY)
 def trial(look: Look, name: str, *_: object) -> View:
-    """One trial."""
+    """Return one trial."""
     return trial_view(look.scope.trial(name), look.leases)
 
 
 @allowed(*RUNNERS)
 def trial_content(look: Look, name: str) -> tuple[str, str, str]:
-    """What a running trial trains on: tenant, hash and format of the content."""
+    """Return the file that a running trial trains on: its tenant, hash and format."""
     found = look.scope.trial(name)
     if found.state != "running":
-        raise Conflicting(f"trial {name} is {found.state}; only one that runs needs its data")
+        raise Conflicting(f"trial {name} is {found.state}; only a running trial can get its data")
     training = training_view(found.study)
     if training is None:
-        raise Missing(f"trial {name} trains on no data of ours")
+        raise Missing(f"trial {name} does not train on a dataset of the server")
     return found.study.tenant.name, training["hash"], training["format"]
 
 
@@ -163,32 +163,32 @@ def trial_content(look: Look, name: str) -> tuple[str, str, str]:
 def decision_places(
     look: Look, study: str | None, limit: int, after: str | None
 ) -> tuple[list[int], str | None]:
-    """Where in the log the decisions of a page of trials are."""
+    """Return the sequence numbers of the decisions for a page of trials."""
     found, following = page(look.scope.trials(study), limit, after)
     return [each.sequence for each in found], following
 
 
 @allowed(*OWNERS)
 def decision_place(look: Look, name: str) -> int:
-    """Where in the log the decision to run a trial is."""
+    """Return the sequence number of the decision to run a trial."""
     return look.scope.trial(name).sequence
 
 
 @allowed(*OWNERS)
 def decisions(look: Look, leased: list[tuple[float, TrialLeased]]) -> list[View]:
-    """Decisions with their justification."""
+    """Return decisions with their justification."""
     return [decision_view(look.pool, look.scope, time, event) for time, event in leased]
 
 
 @allowed(*RUNNERS)
 def devices(look: Look) -> list[View]:
-    """All devices for an admin; a device's token sees those that it registered."""
+    """Return all devices for an admin; for a device's token, those that it registered."""
     return [device_view(each, look.leases.seen(each.name)) for each in look.scope.devices()]
 
 
 @allowed(*RUNNERS)
 def device(look: Look, name: str) -> View:
-    """One device."""
+    """Return one device."""
     return device_view(look.scope.device(name), look.leases.seen(name))
 
 
@@ -197,20 +197,20 @@ def device(look: Look, name: str) -> View:
 
 @allowed(*OWNERS)
 def datasets(look: Look, limit: int, after: str | None) -> View:
-    """A page of datasets, the newest first, without their columns."""
+    """Return a page of datasets, newest first, without their columns."""
     found, following = page(look.scope.datasets(), limit, after)
     return {"items": [dataset_view(each, False) for each in found], "next": following}
 
 
 @allowed(*OWNERS)
 def dataset(look: Look, name: str) -> View:
-    """One dataset."""
+    """Return one dataset."""
     return dataset_view(look.scope.dataset(name))
 
 
 @allowed(*OWNERS)
 def dataset_content(look: Look, name: str) -> tuple[str, str, str]:
-    """Where a dataset's content is: tenant, hash and format."""
+    """Return the tenant, hash and format of a dataset's file."""
     found = look.scope.dataset(name)
     return found.tenant, found.hash, found.format
 
@@ -220,13 +220,13 @@ def dataset_content(look: Look, name: str) -> tuple[str, str, str]:
 
 @allowed(*OWNERS)
 def algorithms(look: Look, catalog: Catalog) -> list[View]:  # noqa: ARG001
-    """What studies may draw their candidates from."""
+    """Return the algorithms that studies may draw their candidates from."""
     return [algorithm_view(each) for each in catalog.algorithms.values()]
 
 
 @allowed(*OWNERS)
 def metrics(look: Look) -> list[View]:  # noqa: ARG001
-    """How models are judged."""
+    """Return the metrics."""
     return [metric_view(each) for each in METRICS.values()]
 
 
@@ -235,7 +235,7 @@ def metrics(look: Look) -> list[View]:  # noqa: ARG001
 
 @allowed(*OWNERS)
 def past_runs(look: Look) -> list[Run]:
-    """Past runs and finished trials, each arm once, the latest: what can be imported again."""
+    """Return imported runs and complete trials, the latest of each arm, as history to import."""
     runs: dict[tuple[str, str], Run] = {}
     everything = look.scope.everything
     for history in look.whole().history if everything else ():
@@ -252,22 +252,22 @@ def past_runs(look: Look) -> list[Run]:
 
 @allowed(*ADMIN)
 def head(look: Look) -> int:
-    """How many events there are."""
+    """Return the number of events."""
     return look.whole().sequence
 
 
-# -- the pool at a glance
+# -- overview of the pool
 
 
 @allowed(*OWNERS)
 def overview(look: Look, estimates: Estimates, latency: View | None) -> View:
-    """Regret estimate, device time by tenant, queue and throughput."""
+    """Return the regret estimate, device time by tenant, queue and throughput."""
     return overview_view(look.pool, look.scope, estimates, look.now, latency)
 
 
 @allowed(*OWNERS)
 def begin_replay(look: Look, replays: Replays) -> Future[None] | None:
-    """Begin to compute what round robin had reached, for an operator; what to wait for."""
+    """Start the comparison with round robin, for an operator; return what to wait for, if any."""
     return replays.renew(look.whole(), look.now) if look.scope.everything else None
 
 
@@ -275,14 +275,14 @@ def begin_replay(look: Look, replays: Replays) -> Future[None] | None:
 def trend(
     look: Look, estimates: Estimates, replays: Replays, seconds: float | None, points: int
 ) -> View:
-    """Mean regret over time."""
+    """Return mean regret over time."""
     replay = replays.of(look.pool)
     return trend_view(look.pool, look.scope, estimates, look.now, seconds, points, replay)
 
 
 @allowed(*OWNERS)
 def timeline(look: Look, seconds: float, limit: int) -> View:
-    """Which device ran what, and for whom."""
+    """Return which device ran what, and for which tenant."""
     return timeline_view(look.pool, look.scope, look.now, seconds, limit)
 
 
@@ -290,7 +290,7 @@ def timeline(look: Look, seconds: float, limit: int) -> View:
 def heatmap_turns(
     look: Look, names: list[str] | None, state: str | None, limit: int, after: str | None
 ) -> tuple[list[list[str]], str | None]:
-    """The studies of a heatmap, in lots that are each shown in one turn."""
+    """Return the studies of a heatmap, in batches that each take one turn."""
     if names is not None:
         return in_turns(look.scope.studies_named(names)), None
     chosen, following = page(look.scope.studies(state), limit, after)
@@ -299,25 +299,25 @@ def heatmap_turns(
 
 @allowed(*OWNERS)
 def heatmap(look: Look, names: list[str], models: dict[str, int]) -> list[View]:
-    """Rows of a heatmap; `models` numbers its columns, and grows."""
+    """Return rows of a heatmap; `models` numbers its columns, and new ones are added."""
     return heatmap_items(look.pool, look.scope.studies_named(names), models)
 
 
 @allowed(*OWNERS)
 def costs(look: Look) -> View:
-    """How well costs were predicted."""
+    """Return how well costs were predicted."""
     return costs_view(look.pool, look.scope)
 
 
 @allowed(*ADMIN)
 def device_count(look: Look) -> tuple[int, float]:
-    """How many devices there are, and the time."""
+    """Return the number of devices, and the time."""
     return len(look.whole().devices), look.now
 
 
 @allowed(*RUNNERS)
 def gauges(look: Look, estimates: Estimates) -> dict[str, float]:
-    """What a monitoring system plots of the pool."""
+    """Return the pool's gauges for a monitoring system."""
     pool = look.whole()
     devices, busy = len(pool.devices), len(pool.running)
     served = [study for study in pool.studies.values() if study.served]

@@ -1,4 +1,4 @@
-"""What a study found out, as a script that its owner can keep."""
+"""A study's result as a script that its owner can keep."""
 
 from bentham.errors import InvalidInput
 from bentham.service.fold.entities import Study
@@ -11,23 +11,23 @@ from bentham.training.training_plan import TrainingPlan
 
 
 def study_script(pool: Pool, study: Study, model: str | None, catalog: Catalog) -> str:
-    """The script that trains a study's model, the best so far unless one is named."""
+    """Return the script that trains a study's model, by default the best so far."""
     if model is not None and model not in study.models:
         raise Missing(f"the study lists no model {model!r}")
     training = training_view(study)
     if training is None or not study.drawn:
         raise Conflicting(
-            "the study is over no data of its own, so there is nothing to write a script of; its "
-            "best model is what `incumbent` says"
+            "the study does not train on a dataset of the server, so there is no script; the field "
+            "`incumbent` names its best model"
         )
     if model is None and study.best is None:
-        raise Conflicting("no model of the study has a score yet; ask again when one has")
+        raise Conflicting("no model of the study has a score yet; try again when one has")
     name = model or (study.best[0] if study.best else "")
     said = pool.descriptions[name]
     algorithm = catalog.algorithms.get(said.algorithm)
     if algorithm is None:
         raise Conflicting(
-            f"the algorithm {said.algorithm!r} is installed no longer; ask the operator for it"
+            f"the algorithm {said.algorithm!r} is no longer installed; ask the operator for it"
         )
     tried = study.shared.tried.get(name)
     try:

@@ -1,4 +1,4 @@
-"""Who ran what, when, on which device."""
+"""The timeline: which trial ran when, on which device."""
 
 from itertools import islice
 
@@ -7,16 +7,16 @@ from bentham.service.fold.entities import Trial
 from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View
 
-# Trials stand in the order of their starts. One that began before the time asked for may have
-# ended within it: so many more are looked at, which is as far back as devices keep in step.
+# Trials are ordered by their starts. One that started before the requested time may have ended
+# within it, so up to this many of those are checked as well; older ones are missed.
 FURTHER = 1000
 
 
 def timeline_view(pool: Pool, scope: Scope, now: float, seconds: float, limit: int) -> View:
-    """The trials that ran in the last seconds, the newest first, at most so many, and devices.
+    """Return the trials that ran in the last `seconds`, newest first, up to `limit`, and devices.
 
-    Those that still run come before all others, however long they have. Takes a microsecond for
-    each trial shown and a tenth for each looked at, whatever the number of all trials.
+    Running trials are included first, however long they have run. Takes a microsecond for each
+    trial shown and a tenth of one for each trial checked, whatever the total number of trials.
     """
     since = now - seconds
     running = [trial for tenant in scope.tenants() for trial in tenant.running.values()]
@@ -48,9 +48,10 @@ def _number(trial: Trial) -> int:
 
 
 def _devices(pool: Pool, scope: Scope, shown: list[Trial]) -> list[View]:
-    """All devices and those that have left, for an operator; else those of the trials shown.
+    """Return the devices of the trials shown; for an operator, also all current devices.
 
-    A tenant's are busy while they run a trial of its own: whom they serve else is not told.
+    For a tenant, a device is busy only while it runs a trial of that tenant: its use by others is
+    not revealed.
     """
     kinds = {trial.device: trial.kind for trial in reversed(shown)}
     busy = {trial.device for trial in shown if trial.state == "running"}

@@ -1,1 +1,1 @@
-"""How each event changes what is known, by what it is about."""
+"""Handlers: how each event changes the state, grouped by entity."""

@@ -1,4 +1,4 @@
-"""Datasets."""
+"""Handlers of events about datasets."""
 
 from bentham.service.fold import events as happened
 from bentham.service.fold.entities import Dataset, as_json
@@ -6,7 +6,7 @@ from bentham.service.fold.state import State
 
 
 def dataset_added(state: State, time: float, event: happened.DatasetAdded) -> None:
-    """A table of data can be named from now on."""
+    """Add a dataset."""
     made = Dataset(
         event.id, event.tenant, event.name, event.hash, event.format, event.delimiter,
         event.bytes, event.rows, len(event.columns), as_json(event.columns), tuple(event.notes),
@@ -16,5 +16,5 @@ def dataset_added(state: State, time: float, event: happened.DatasetAdded) -> No
 
 
 def dataset_dropped(state: State, time: float, event: happened.DatasetDropped) -> None:  # noqa: ARG001
-    """It can be named no longer."""
+    """Remove a dataset."""
     del state.datasets[event.id], state.datasets_of(event.tenant)[event.id]

@@ -1,4 +1,4 @@
-"""Studies: they are created, pause, go on and close."""
+"""Handlers of events about studies: created, paused, resumed, closed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from bentham.service.fold.state import State, dataset_key
 
 
 def study_created(state: State, time: float, event: happened.StudyCreated) -> None:
-    """A study is served from now on; scores of others over the same data count for it."""
+    """Add a study, which is served from now on; scores of others on the same data count for it."""
     tenant = state.tenants[event.tenant]
     key = dataset_key(event.tenant, event.dataset)
     shared = state.arms.get(key)
@@ -29,7 +29,7 @@ def study_created(state: State, time: float, event: happened.StudyCreated) -> No
     state.descriptions.update(described)
     try:
         state.serve(time, study)
-    except Exception:  # it is refused: nothing of it stays
+    except Exception:  # it is refused: undo what was changed
         for name in described:
             del state.descriptions[name]
         raise
@@ -47,17 +47,17 @@ def study_created(state: State, time: float, event: happened.StudyCreated) -> No
 
 
 def study_paused(state: State, time: float, event: happened.StudyPaused) -> None:
-    """No new trials, until it is resumed."""
+    """Stop new trials until the study is resumed."""
     _move(state, time, event, "paused")
 
 
 def study_resumed(state: State, time: float, event: happened.StudyResumed) -> None:
-    """A paused study goes on."""
+    """Resume a paused study."""
     _move(state, time, event, "open")
 
 
 def study_closed(state: State, time: float, event: happened.StudyClosed) -> None:
-    """A study is over."""
+    """Close a study."""
     study = _move(state, time, event, "closed")
     study.reason, study.closed = event.reason, time
     study.tenant.arms -= len(study.models)

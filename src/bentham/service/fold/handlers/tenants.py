@@ -1,4 +1,4 @@
-"""Tenants and tokens."""
+"""Handlers of events about tenants and tokens."""
 
 from bentham.core.problem import events as core
 from bentham.service.fold import events as happened
@@ -7,13 +7,13 @@ from bentham.service.fold.state import State
 
 
 def tenant_created(state: State, time: float, event: happened.TenantCreated) -> None:
-    """A tenant joins."""
+    """Add a tenant."""
     state.tenants[event.name] = Tenant(event.name, event.weight, event.limits, time)
     _note_limits(state, state.tenants[event.name])
 
 
 def tenant_changed(state: State, time: float, event: happened.TenantChanged) -> None:
-    """Its weight counts for all its studies at once."""
+    """Change a tenant; its weight applies to all its studies at once."""
     tenant = state.tenants[event.name]
     for study in tenant.studies.values() if event.weight != tenant.weight else ():
         if study.served:
@@ -30,14 +30,14 @@ def _note_limits(state: State, tenant: Tenant) -> None:
 
 
 def token_issued(state: State, time: float, event: happened.TokenIssued) -> None:
-    """A token is good from now on."""
+    """Add a token."""
     state.tokens[event.id] = Token(
         event.id, event.role, event.tenant, event.label, event.hash, time, event.expires
     )
 
 
 def token_revoked(state: State, time: float, event: happened.TokenRevoked) -> None:
-    """A token is good no longer."""
+    """Mark a token as revoked, and discard its keys."""
     old = state.tokens[event.id]
     state.tokens[event.id] = Token(
         old.id, old.role, old.tenant, old.label, old.hash, old.created, old.expires, time

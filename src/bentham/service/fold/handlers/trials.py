@@ -1,4 +1,4 @@
-"""Trials begin, and end in one of four ways."""
+"""Handlers of events about trials, which start, and end in one of four ways."""
 
 from bentham.core.problem import events as core
 from bentham.service.fold import events as happened
@@ -10,7 +10,7 @@ Ended = happened.TrialCompleted | happened.TrialFailed | happened.TrialLost | ha
 
 
 def trial_leased(state: State, time: float, event: happened.TrialLeased) -> None:
-    """A device runs an arm."""
+    """Start a trial of an arm on a device."""
     decision = event.decision
     state.scheduler.apply(core.TrialStarted(time, decision))
     study, device = state.studies[decision.study], state.devices[str(decision.device)]
@@ -30,7 +30,7 @@ def trial_leased(state: State, time: float, event: happened.TrialLeased) -> None
 
 
 def trial_completed(state: State, time: float, event: happened.TrialCompleted) -> None:
-    """A score, which counts for every study over the same data."""
+    """Record a score, which counts for every study on the same data."""
     trial = state.trials[event.id]
     state.scheduler.apply(core.TrialCompleted(time, trial.number, event.score))
     _end(state, time, trial, event, "complete", "observed")
@@ -44,7 +44,7 @@ def trial_completed(state: State, time: float, event: happened.TrialCompleted) -
 
 
 def trial_failed(state: State, time: float, event: happened.TrialFailed) -> None:
-    """No score; unless final, the arm may be tried again."""
+    """End a trial without a score; unless final, the arm may be tried again."""
     trial = state.trials[event.id]
     if event.final:
         state.scheduler.apply(core.TrialFailed(time, trial.number, event.reason))
@@ -55,7 +55,7 @@ def trial_failed(state: State, time: float, event: happened.TrialFailed) -> None
 
 
 def trial_lost(state: State, time: float, event: happened.TrialLost) -> None:
-    """Not heard of in time; the arm may be tried again."""
+    """End a trial whose lease expired or whose device left; the arm may be tried again."""
     trial = state.trials[event.id]
     _give_back(state, time, trial, event, "lost")
     trial.reason = event.reason
@@ -64,7 +64,7 @@ def trial_lost(state: State, time: float, event: happened.TrialLost) -> None:
 
 
 def trial_released(state: State, time: float, event: happened.TrialReleased) -> None:
-    """Given back untried, which does not count as an attempt."""
+    """Release a trial untried, which does not count as an attempt."""
     trial = state.trials[event.id]
     state.scheduler.apply(core.TrialReleased(time, trial.number))
     trial.reason, trial.released = event.reason or "released by its device", True
@@ -74,7 +74,7 @@ def trial_released(state: State, time: float, event: happened.TrialReleased) -> 
 
 
 def _give_back(state: State, time: float, trial: Trial, event: Ended, after: str) -> None:
-    """A trial brought nothing; its arm may be tried again, up to the attempts set."""
+    """End an attempt without a score; the arm may be tried again, up to the limit on attempts."""
     state.scheduler.apply(core.TrialLost(time, trial.number))
     tried = trial.study.shared.tried[trial.model]
     tried.losses += 1
