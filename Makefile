@@ -1,12 +1,15 @@
 # On a fresh machine with Python 3.11 or later, make and pip:
 #   make demo   installs Bentham, then serves 14 studies of 5 tenants and trains their models
 #   make test   installs Bentham, then checks style and types and runs the tests
+#   make quick  runs the tests that need no browser, PostgreSQL, Ray or other process
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# The tests start hundreds of processes. Without bytecode files, each would compile the sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test begin browser lint types unit bench regret reproduce soak dashboard screenshots docs lock clean help
+.PHONY: demo test quick begin browser lint types unit bench regret reproduce soak dashboard screenshots docs lock clean help
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
@@ -18,7 +21,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python tools/install.py
 	@touch $@
-	@$(BIN)/python -m compileall -q -x '/(tests|ray/(data|rllib|serve|train|tune))/' $(VENV)/lib \
+	@$(BIN)/python -m compileall -q -x '/(tests|ray/(data|rllib|serve|train|tune))/' $(VENV)/lib src \
 	  >/dev/null 2>&1 & # as pip would, but in the background, and without packages that are never imported
 
 demo: $(INSTALLED) ## Run a live service that trains for five tenants; DEMO=--exit-when-done to exit at the end
@@ -26,6 +29,9 @@ demo: $(INSTALLED) ## Run a live service that trains for five tenants; DEMO=--ex
 
 test: begin lint ## Check style and types and run all tests
 	@$(MAKE) --no-print-directory --jobs 2 types unit
+
+quick: lint ## Check style and run the tests that need no browser, PostgreSQL, Ray or other process
+	@$(BIN)/pytest --quick -n auto --dist worksteal
 
 # Installs a browser, if there is none, while everything else is installed and checked. `browser`
 # waits for it, and reports why it failed.

@@ -50,9 +50,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process more than there are cores: many tests wait for processes they have started."""
-    return (os.cpu_count() or 1) + 1
+    waiting = 0 if config.getoption("quick") else 1
+    return (os.cpu_count() or 1) + waiting
 
 
 @pytest.hookimpl(trylast=True)

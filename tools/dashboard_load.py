@@ -46,23 +46,24 @@ FRAMES = """() => {
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, and print the result."""
-    given = parsed(arguments)
+    options = parse_options(arguments)
     with tempfile.TemporaryDirectory(prefix="bentham-dashboard-") as folder:
         say("starting a server")
         with server(Path(folder), None, []) as running:
-            prepare(running, given)
+            prepare(running, options)
             # The first scores trigger frequent fits, which should count for neither phase.
             say("running the first trials")
-            measure(running, argparse.Namespace(**{**vars(given), **FIRST}), time.sleep)
-            say(f"without a page: {given.seconds:g} s")
-            before = measure(running, given, time.sleep)
-            say(f"with a page: {given.seconds:g} s")
-            shown, page = show(running, given)
-            say(f"without a page again: {given.seconds:g} s")
-            after = measure(running, given, time.sleep)
+            measure(running, argparse.Namespace(**{**vars(options), **FIRST}), time.sleep)
+            say(f"without a page: {options.seconds:g} s")
+            before = measure(running, options, time.sleep)
+            say(f"with a page: {options.seconds:g} s")
+            shown, page = show(running, options)
+            say(f"without a page again: {options.seconds:g} s")
+            after = measure(running, options, time.sleep)
     result = {
-        "dashboard": given.page or "overview", "studies": given.studies, "models": given.models,
-        "devices": given.devices, "pace": given.pace, "seconds": given.seconds,
+        "dashboard": options.page or "overview", "studies": options.studies,
+        "models": options.models, "devices": options.devices, "pace": options.pace,
+        "seconds": options.seconds,
         "cores": os.cpu_count(), "before": before, "with": shown, "after": after, "page": page,
         "ratios": ratios(before, shown, after),
     }  # fmt: skip
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if result["violations"] else 0
 
 
-def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the options."""
     parser = argparse.ArgumentParser(description="Measure a dashboard page under load.")
     parser.add_argument("--page", default="", help="page to show (default: the overview)")
@@ -84,31 +85,33 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def prepare(running: RunningServer, given: argparse.Namespace) -> None:
+def prepare(running: RunningServer, options: argparse.Namespace) -> None:
     """Create tenants and their studies, all with the same models but with their own costs."""
     draw = random.Random(0)
     with closing(BareConnection(running.port, running.token)) as admin:
-        for tenant in range(given.tenants):
+        for tenant in range(options.tenants):
             done(admin.post("/v1/tenants", {"name": f"tenant-{tenant:02}"}))
-        for study in range(given.studies):
+        for study in range(options.studies):
             if study % 100 == 0:
-                say(f"creating studies: {study} of {given.studies}")
-            costs = {f"model-{model:03}": draw.uniform(1.0, 10.0) for model in range(given.models)}
-            owner = f"tenant-{study % given.tenants:02}"
+                say(f"creating studies: {study} of {options.studies}")
+            costs = {
+                f"model-{model:03}": draw.uniform(1.0, 10.0) for model in range(options.models)
+            }
+            owner = f"tenant-{study % options.tenants:02}"
             body = {"name": f"study-{study:04}", "tenant": owner, "models": costs}
             done(admin.post("/v1/studies", body))
 
 
 def measure(
     running: RunningServer,
-    given: argparse.Namespace,
+    options: argparse.Namespace,
     wait: Callable[[float], object],
-    look: Callable[[str], object] = lambda _: None,
+    sample: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run the devices. `wait` passes the time; `look` gets "start", "middle" and "end" in turn."""
+    """Run the devices. `wait` passes the time; `sample` gets "start", "middle", then "end"."""
     load = {
-        "port": running.port, "token": running.token, "devices": given.devices,
-        "pace": given.pace, "warm_up": WARM_UP, "seconds": given.seconds,
+        "port": running.port, "token": running.token, "devices": options.devices,
+        "pace": options.pace, "warm_up": WARM_UP, "seconds": options.seconds,
     }  # fmt: skip
     program = Path(__file__).with_name("load_devices.py")
     fleet = subprocess.Popen(
@@ -116,12 +119,12 @@ def measure(
     )
     memory: dict[str, float | None] = {}
     try:
-        for name, seconds in (("start", WARM_UP), ("middle", given.seconds / 2.0),
-                              ("end", given.seconds / 2.0 - 1.0)):  # fmt: skip
+        for name, seconds in (("start", WARM_UP), ("middle", options.seconds / 2.0),
+                              ("end", options.seconds / 2.0 - 1.0)):  # fmt: skip
             wait(max(0.0, seconds))
-            look(name)
+            sample(name)
             memory[name] = resident_mebibytes(running.process.pid)
-        answered, _ = fleet.communicate(timeout=60.0)
+        output, _ = fleet.communicate(timeout=60.0)
     finally:
         fleet.kill()
         fleet.wait()
@@ -129,53 +132,57 @@ def measure(
         raise SystemExit(f"dashboard_load: load_devices failed with exit code {fleet.returncode}")
     with closing(BareConnection(running.port, running.token)) as admin:
         latency = done(admin.get("/v1/overview")).get("latency")
-    return {"latency": latency, **json.loads(answered), "server_mebibytes": memory}
+    return {"latency": latency, **json.loads(output), "server_mebibytes": memory}
 
 
 def show(
-    running: RunningServer, given: argparse.Namespace
+    running: RunningServer, options: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Measure with a page: return the devices' measurements and the page's."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         try:
-            return watch(browser, running, given)
+            return watch(browser, running, options)
         finally:
             browser.close()
 
 
 def watch(
-    browser: Browser, running: RunningServer, given: argparse.Namespace
+    browser: Browser, running: RunningServer, options: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Sign in, open the page, and measure it under load."""
     address = f"http://127.0.0.1:{running.port}"
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
-    troubles: list[str] = []
-    page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.goto(f"{address}/#/{given.page}")
+    errors: list[str] = []
+    page.on(
+        "console", lambda message: errors.append(message.text) if message.type == "error" else None
+    )
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{address}/#/{options.page}")
     page.get_by_label("Token").fill(running.token)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_selector("main .panel h2")
-    looks: dict[str, dict[str, float]] = {}
+    samples: dict[str, dict[str, float]] = {}
 
-    def look(name: str) -> None:
-        looks[name] = memory_of(page)
+    def sample(name: str) -> None:
+        samples[name] = memory_of(page)
         if name == "start":
             page.evaluate(FRAMES)
 
-    seen = measure(running, given, lambda seconds: page.wait_for_timeout(1e3 * seconds), look)
+    measured = measure(
+        running, options, lambda seconds: page.wait_for_timeout(1e3 * seconds), sample
+    )
     frames = sorted(page.evaluate("window.loadFrames"))
-    return seen, {
+    return measured, {
         "frames": len(frames),
         "frame_ms": {
             "median": round(frames[len(frames) // 2], 1),
             "p95": round(frames[int(0.95 * len(frames))], 1),
             "max": round(frames[-1], 1),
         },
-        "memory": looks,
-        "troubles": troubles[:20],
+        "memory": samples,
+        "troubles": errors[:20],
     }
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 VARIABLE = "BENTHAM_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-OWN = """
+PLAYWRIGHT_PATH = """
 from playwright.sync_api import sync_playwright
 with sync_playwright() as playwright:
     print(playwright.chromium.executable_path)
@@ -46,17 +46,17 @@ class NoBrowser(Exception):
 @cache
 def find_browser() -> str:
     """Return the path of a browser that runs."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        if not _runs(named):
-            raise NoBrowser(f"{VARIABLE} is {named}, which does not run; correct or unset it")
-        return named
+    configured = os.environ.get(VARIABLE)
+    if configured:
+        if not _runs(configured):
+            raise NoBrowser(f"{VARIABLE} is {configured}, which does not run; correct or unset it")
+        return configured
     for name in NAMES:
         found = shutil.which(name)
         if found and _runs(found):  # Ubuntu's may be a stub that only prints advice
             return found
     if find_spec("playwright"):
-        found = _said(sys.executable, "-c", OWN)
+        found = _output_of(sys.executable, "-c", PLAYWRIGHT_PATH)
         if found and _runs(found):
             return found
     raise NoBrowser(f"no Chromium found for the tests: {REMEDY}")
@@ -64,7 +64,7 @@ def find_browser() -> str:
 
 def install_browser() -> str:
     """Return the path of a browser; install one if there is none."""
-    with _alone():
+    with _exclusive():
         try:
             return find_browser()
         except NoBrowser:
@@ -88,18 +88,20 @@ def install_browser() -> str:
 
 def _ways() -> Iterator[list[list[str]]]:
     """Yield ways to install one, each a list of commands, best first."""
-    rights = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-    if shutil.which("apt-get") and (not rights or _said("sudo", "--non-interactive", "id") != ""):
-        fetch = [*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes",
+    sudo = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
+    if shutil.which("apt-get") and (
+        not sudo or _output_of("sudo", "--non-interactive", "id") != ""
+    ):
+        apt_get = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes",
                  "--option", "DPkg::Lock::Timeout=300"]  # fmt: skip
-        yield [[*fetch, "update"], [*fetch, "install", "--no-install-recommends", "chromium"]]
+        yield [[*apt_get, "update"], [*apt_get, "install", "--no-install-recommends", "chromium"]]
     if find_spec("playwright"):
-        own = [sys.executable, "-m", "playwright", "install", "chromium"]
-        yield [[*own, "--with-deps"]] if not rights else [own]
+        command = [sys.executable, "-m", "playwright", "install", "chromium"]
+        yield [[*command, "--with-deps"]] if not sudo else [command]
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _exclusive() -> Iterator[None]:
     path = Path(tempfile.gettempdir()) / f"bentham-browser-{os.geteuid()}.lock"
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -107,10 +109,10 @@ def _alone() -> Iterator[None]:
 
 
 def _runs(program: str) -> bool:
-    return _said(program, "--version") != ""
+    return _output_of(program, "--version") != ""
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     """Return what a command prints; empty if it fails."""
     try:
         done = subprocess.run(

@@ -33,20 +33,22 @@ def find_uv() -> str | None:
     if found := shutil.which("uv"):
         return found
     with tempfile.TemporaryDirectory() as folder:
-        wanted = Path(folder, "uv.txt")
-        wanted.write_text(requirement("uv", LOCK.read_text(encoding="utf-8")), encoding="utf-8")
-        command = (*PIP, "--no-compile", "--require-hashes", "-r", str(wanted))
+        requirements = Path(folder, "uv.txt")
+        requirements.write_text(
+            requirement("uv", LOCK.read_text(encoding="utf-8")), encoding="utf-8"
+        )
+        command = (*PIP, "--no-compile", "--require-hashes", "-r", str(requirements))
         if subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
             return None
-    beside = Path(sys.executable).with_name("uv")
-    return str(beside) if beside.exists() else None
+    installed = Path(sys.executable).with_name("uv")
+    return str(installed) if installed.exists() else None
 
 
 def by_uv(uv: str) -> bool:
     """Install with uv; return whether it succeeded."""
     command = (uv, "pip", "install", "--quiet", "--python", sys.executable)
-    for what in (LOCKED, BENTHAM):
-        done = subprocess.run((*command, *what), capture_output=True, text=True, check=False)
+    for packages in (LOCKED, BENTHAM):
+        done = subprocess.run((*command, *packages), capture_output=True, text=True, check=False)
         if done.returncode:
             print(f"uv could not install: {done.stderr.strip()}\nTrying pip ...", file=sys.stderr)
             return False
@@ -55,8 +57,8 @@ def by_uv(uv: str) -> bool:
 
 def by_pip() -> None:
     """Install with pip."""
-    for what in (LOCKED, BENTHAM):
-        subprocess.run((*PIP, "--no-compile", *what), check=True)
+    for packages in (LOCKED, BENTHAM):
+        subprocess.run((*PIP, "--no-compile", *packages), check=True)
 
 
 def main() -> int:

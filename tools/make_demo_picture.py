@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bentham.client import Client
-from bentham.demo.look import look
+from bentham.demo.look import query_progress
 from bentham.demo.screen import WIDTH, Screen
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "demo.svg"
@@ -47,9 +47,9 @@ def main() -> None:
                     address, (folder / "data" / "admin.token").read_text().strip()
                 ) as client:
                     while True:
-                        seen = look(client)
-                        picture = screen.picture(seen)
-                        if seen.models and seen.tried >= SHARE * seen.models:
+                        progress = query_progress(client)
+                        picture = screen.picture(progress)
+                        if progress.models and progress.tried >= SHARE * progress.models:
                             break
                         time.sleep(0.5)
                 console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)

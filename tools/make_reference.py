@@ -40,9 +40,9 @@ def plain(text: str | None) -> str:
 SECTION = re.compile(r"\n\s*(Args|Attributes|Returns|Raises):\n")
 
 
-def described(thing: Any, indent: str) -> list[str]:
-    """Return the docstring of a thing: a paragraph, then one item per argument or attribute."""
-    text, *sections = SECTION.split("\n" + (inspect.getdoc(thing) or "") + "\n")
+def described(subject: Any, indent: str) -> list[str]:
+    """Return the docstring of a subject: a paragraph, then one item per argument or attribute."""
+    text, *sections = SECTION.split("\n" + (inspect.getdoc(subject) or "") + "\n")
     lines = [plain(text)]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         items: list[str] = []
@@ -82,26 +82,26 @@ def command_lines(command: Any, name: str) -> list[str]:
     return [*lines, ""]
 
 
-def signature(thing: Any) -> str:
+def signature(subject: Any) -> str:
     """Return the parameter names; the types are in the code."""
-    if inspect.isclass(thing) and (
-        getattr(thing, "_is_protocol", False) or issubclass(thing, Enum)
+    if inspect.isclass(subject) and (
+        getattr(subject, "_is_protocol", False) or issubclass(subject, Enum)
     ):
         return ""
-    names = [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+    names = [name for name in inspect.signature(subject).parameters if name not in ("self", "cls")]
     return f"({', '.join(names)})"
 
 
-def member_lines(thing: type) -> list[str]:
+def member_lines(subject: type) -> list[str]:
     """Return the lines of the public methods, properties and values of a class.
 
     Includes those of base classes in the same package: Client, for example, is made of several.
     """
-    if issubclass(thing, Enum):
-        return [f"  - `{member.value}`" for member in thing]
+    if issubclass(subject, Enum):
+        return [f"  - `{member.value}`" for member in subject]
     lines = []
-    package = thing.__module__.rpartition(".")[0]
-    parts = [base for base in thing.__mro__ if base.__module__.rpartition(".")[0] == package]
+    package = subject.__module__.rpartition(".")[0]
+    parts = [base for base in subject.__mro__ if base.__module__.rpartition(".")[0] == package]
     members: dict[str, Any] = {}
     for part in parts:
         members |= {name: member for name, member in vars(part).items() if name not in members}
@@ -122,22 +122,24 @@ def name_lines(module: str, documented: set[int]) -> list[str]:
     lines = [f"### `{module}`", ""]
     loaded = importlib.import_module(module)
     for name in sorted(loaded.__all__):
-        thing = getattr(loaded, name)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            if id(thing) in documented:
+        subject = getattr(loaded, name)
+        if inspect.isclass(subject) or inspect.isfunction(subject):
+            if id(subject) in documented:
                 lines.append(f"- `{name}`: see above")
                 continue
-            documented.add(id(thing))
+            documented.add(id(subject))
             shown = (
-                "" if inspect.isclass(thing) and issubclass(thing, Exception) else signature(thing)
+                ""
+                if inspect.isclass(subject) and issubclass(subject, Exception)
+                else signature(subject)
             )
-            first, *rest = described(thing, "  ")
+            first, *rest = described(subject, "  ")
             lines += [f"- `{name}{shown}`: {first}", *rest]
-            lines += member_lines(thing) if inspect.isclass(thing) else []
-        elif isinstance(thing, str | int | float | tuple):
-            lines.append(f"- `{name}`: `{thing!r}`")
-        elif isinstance(thing, dict):
-            lines.append(f"- `{name}`: by name: {', '.join(f'`{key}`' for key in thing)}")
+            lines += member_lines(subject) if inspect.isclass(subject) else []
+        elif isinstance(subject, str | int | float | tuple):
+            lines.append(f"- `{name}`: `{subject!r}`")
+        elif isinstance(subject, dict):
+            lines.append(f"- `{name}`: by name: {', '.join(f'`{key}`' for key in subject)}")
         else:  # a type alias
             lines.append(f"- `{name}`: a type, see the code")
     return [*lines, ""]
@@ -204,11 +206,11 @@ def events() -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for entry in ENTRIES:
-        said = plain((entry.event.__doc__ or "").split("\n\n")[0])
+        description = plain((entry.event.__doc__ or "").split("\n\n")[0])
         fields = ", ".join(f"`{each.name}`" for each in dataclasses.fields(entry.event))
-        told = "yes" if entry.owned else ""
+        for_tenants = "yes" if entry.owned else ""
         opens = "yes" if entry.opens else ""
-        lines.append(f"| `{entry.kind}` | {said} | {fields} | {told} | {opens} |")
+        lines.append(f"| `{entry.kind}` | {description} | {fields} | {for_tenants} | {opens} |")
     lines += ["", "## States", ""]
     for cycle in LIFECYCLES:
         lines += [f"### {cycle.name.capitalize()}", "", "| state | meaning |", "| --- | --- |"]

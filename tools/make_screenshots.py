@@ -45,7 +45,7 @@ def main() -> None:
             table = Path(scratch) / "flats.csv"
             table.write_text(TABLE)
             browser = playwright.chromium.launch(executable_path=find_browser(), args=[*FLAGS])
-            for name, token, route, ready in tours(scene, table):
+            for name, token, route, ready in shots(scene, table):
                 for size in SIZES:
                     for scheme in ("light", "dark"):
                         target = FOLDER / f"{name}-{size}-{scheme}.png"
@@ -58,7 +58,7 @@ def main() -> None:
         scene.board.stop()
 
 
-def tours(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page], None]]]:
+def shots(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page], None]]]:
     """Return for each screenshot: name, token, route, and a function that waits until ready."""
     board, admin, tenant = scene.board, scene.board.admin, scene.tokens["fraud"]
     studies: list[Any] = board.get("/v1/studies", query="state=open&limit=1000")["items"]
@@ -67,15 +67,15 @@ def tours(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page
     decision = max(decisions, key=lambda each: len(each["changes"]))["id"]
     return [
         ("sign-in", "", "", signing_in),
-        ("overview", admin, "", settled),
-        ("studies", admin, "studies", settled),
-        ("study", admin, f"studies/{study}", settled),
-        ("decision", admin, f"decisions/{decision}", settled),
-        ("decisions", admin, "decisions", settled),
-        ("heatmap", admin, "heatmap", settled),
+        ("overview", admin, "", wait_until_loaded),
+        ("studies", admin, "studies", wait_until_loaded),
+        ("study", admin, f"studies/{study}", wait_until_loaded),
+        ("decision", admin, f"decisions/{decision}", wait_until_loaded),
+        ("decisions", admin, "decisions", wait_until_loaded),
+        ("heatmap", admin, "heatmap", wait_until_loaded),
         ("what-if", admin, "whatif", what_if),
         ("new-study", tenant, "new", lambda page: preview(page, table)),
-        ("tenant", tenant, "", settled),
+        ("tenant", tenant, "", wait_until_loaded),
     ]
 
 
@@ -115,7 +115,7 @@ def signing_in(page: Page) -> None:
     page.wait_for_selector("#token")
 
 
-def settled(page: Page) -> None:
+def wait_until_loaded(page: Page) -> None:
     """Wait until the page has loaded."""
     page.wait_for_selector("main h1")
     page.locator("main .waiting").wait_for(state="detached")
@@ -124,7 +124,7 @@ def settled(page: Page) -> None:
 
 def what_if(page: Page) -> None:
     """Wait for a finished forecast; the first call starts it, later calls find it."""
-    settled(page)
+    wait_until_loaded(page)
     if page.locator("main svg").count() == 0:
         page.get_by_role("button", name="Run").click()
         page.wait_for_selector("main svg")
@@ -134,7 +134,7 @@ def what_if(page: Page) -> None:
 
 def preview(page: Page, table: Path) -> None:
     """Upload a table and wait for its columns."""
-    settled(page)
+    wait_until_loaded(page)
     page.set_input_files("input[type=file]", table)
     page.wait_for_selector("main tbody tr td select")
 

@@ -57,11 +57,11 @@ class Scene:
         self.board = Board(self.clock, Terms(1e6, 1e5))
         self._chance = np.random.default_rng(7)
         table = load_table("oboe")
-        whole = np.flatnonzero(~np.isnan(table.scores).any(axis=1))
-        self._rows = self._chance.permutation(whole)[:STUDIES]
+        complete = np.flatnonzero(~np.isnan(table.scores).any(axis=1))
+        self._rows = self._chance.permutation(complete)[:STUDIES]
         self._columns = list(range(0, len(table.models), 9))
         self._table = table
-        self._place: dict[str, int] = {}  # the table row of each study
+        self._row_of: dict[str, int] = {}  # the table row of each study
         self.tokens: dict[str, str] = {}
 
     def play(self) -> None:
@@ -84,14 +84,14 @@ class Scene:
                 if lease is not None:
                     idle.remove(device)
                     order += 1
-                    heapq.heappush(running, (now + self._lasts(lease), order, device, lease))
+                    heapq.heappush(running, (now + self._duration(lease), order, device, lease))
             upcoming = [running[0][0]] if running else []
             upcoming += [arrivals[0][0]] if arrivals else []
             now = min([*upcoming, self._end])
             self.clock.set(now)
             while running and running[0][0] <= now < self._end:
                 _, _, device, lease = heapq.heappop(running)
-                self._over(device, lease)
+                self._end_trial(device, lease)
                 idle.append(device)
         self.clock.set(None)
 
@@ -100,17 +100,17 @@ class Scene:
         row = int(self._rows[number])
         models = [self._table.models[column] for column in self._columns]
         name = self._table.studies[row].replace("openml-", "dataset ")
-        made = self.board.study(self.tokens[tenant], name, models, dataset=name, rows=1000)
-        self._place[made] = row
+        study = self.board.study(self.tokens[tenant], name, models, dataset=name, rows=1000)
+        self._row_of[study] = row
 
-    def _lasts(self, lease: Any) -> float:
-        cost = self._table.costs[self._place[lease["study"]], self._column(lease)]
+    def _duration(self, lease: Any) -> float:
+        cost = self._table.costs[self._row_of[lease["study"]], self._column(lease)]
         return float(np.clip(SECONDS * cost, SHORTEST, LONGEST))
 
     def _column(self, lease: Any) -> int:
         return self._table.models.index(lease["model"])
 
-    def _over(self, device: str, lease: Any) -> None:
+    def _end_trial(self, device: str, lease: Any) -> None:
         chance = self._chance.random()
         if chance < LOSSES:
             self.board.post(f"/v1/devices/{device}/leave", {}, self._device).ok()
@@ -119,5 +119,5 @@ class Scene:
         elif chance < LOSSES + FAILURES:
             self.board.report(self._device, lease, "fail", reason="out of memory: 2.1 of 2.0 GiB")
         else:
-            score = float(self._table.scores[self._place[lease["study"]], self._column(lease)])
+            score = float(self._table.scores[self._row_of[lease["study"]], self._column(lease)])
             self.board.report(self._device, lease, score=score).ok()

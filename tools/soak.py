@@ -16,11 +16,11 @@ from pathlib import Path
 
 from support.chaos.arena import Arena
 from support.chaos.fires import (
+    disturb_network,
+    kill_and_freeze_workers,
     kill_database,
     kill_leaders,
     kill_servers,
-    make_mischief,
-    torment_workers,
 )
 from support.chaos.judge import Verdict
 from support.chaos.server import Zygote
@@ -63,37 +63,37 @@ class Soak:
         self._kill_servers(self.postgres.fresh)
 
     def _kill_servers(self, database: Callable[[], str | None]) -> None:
-        for begun in range(0, self.kills, ROUND):
-            self._burn(database(), partial(kill_servers, kills=min(ROUND, self.kills - begun)))
+        for done in range(0, self.kills, ROUND):
+            self._run(database(), partial(kill_servers, kills=min(ROUND, self.kills - done)))
 
     def workers(self) -> None:
         """Kill workers, and freeze them for twice their lease."""
-        self._burn(None, lambda arena: torment_workers(arena, 2, FROZEN), lease=LEASE)
+        self._run(None, lambda arena: kill_and_freeze_workers(arena, 2, FROZEN), lease=LEASE)
 
     def network(self) -> None:
         """Delay, cut and repeat network traffic."""
-        self._burn(None, lambda arena: make_mischief(arena, 3000))
-        self._burn(self.postgres.fresh(), lambda arena: make_mischief(arena, 3000))
+        self._run(None, lambda arena: disturb_network(arena, 3000))
+        self._run(self.postgres.fresh(), lambda arena: disturb_network(arena, 3000))
 
     def database(self) -> None:
         """Kill PostgreSQL itself."""
-        self._burn(self.postgres.fresh(), lambda arena: kill_database(arena, self.postgres, 20))
+        self._run(self.postgres.fresh(), lambda arena: kill_database(arena, self.postgres, 20))
         self.killed["databases"] += 20
 
     def leaders(self) -> None:
         """Kill or freeze the leader of two instances."""
 
-        def burn(arena: Arena) -> None:
+        def inject(arena: Arena) -> None:
             longest = kill_leaders(arena, 10)
             print(f"  longest takeover: {longest}", flush=True)
             self.takeover = max(self.takeover, *longest.values())
 
-        self._burn(self.postgres.fresh(), burn, instances=2)
+        self._run(self.postgres.fresh(), inject, instances=2)
 
-    def _burn(
+    def _run(
         self,
         database: str | None,
-        fire: Callable[[Arena], object],
+        inject: Callable[[Arena], object],
         lease: float = 1.0,
         instances: int = 1,
     ) -> None:
@@ -105,23 +105,23 @@ class Soak:
             )
             try:
                 with arena:
-                    fire(arena)
+                    inject(arena)
                     verdict = arena.judge()
-            except AssertionError as error:  # also a response that a worker should not have got
+            except AssertionError as error:  # also raised for a response that a worker must not get
                 verdict = Verdict([f"seed {self.seed}: {error}"])
             self.killed["servers"] += arena.kills
         self.verdict.add(verdict)
         print(
             f"  {arena.kills} kills, {verdict.acknowledged} acknowledged, "
-            f"{verdict.unheard} committed without response, {len(verdict.violations)} violations, "
-            f"{time.monotonic() - began:.0f} s",
+            f"{verdict.unanswered} committed without response, "
+            f"{len(verdict.violations)} violations, {time.monotonic() - began:.0f} s",
             *verdict.violations[:5],
             sep="\n  ! ",
             flush=True,
         )
 
 
-FIRES: dict[str, Callable[[Soak], None]] = {
+FAULTS: dict[str, Callable[[Soak], None]] = {
     "sqlite": Soak.sqlite,
     "postgresql": Soak.postgresql,
     "workers": Soak.workers,
@@ -133,10 +133,10 @@ FIRES: dict[str, Callable[[Soak], None]] = {
 
 def main() -> int:
     """Run the fault injections, and print the result."""
-    names = os.environ.get("SOAK") or ",".join(FIRES)
-    unknown = set(names.split(",")) - set(FIRES)
+    names = os.environ.get("SOAK") or ",".join(FAULTS)
+    unknown = set(names.split(",")) - set(FAULTS)
     if unknown:
-        print(f"soak: SOAK is {names}; choose from {', '.join(FIRES)}", file=sys.stderr)
+        print(f"soak: SOAK is {names}; choose from {', '.join(FAULTS)}", file=sys.stderr)
         return 2
     began = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all processes are stopped
@@ -145,8 +145,8 @@ def main() -> int:
         soak = Soak(zygote, kills, seed)
         try:
             for name in names.split(","):
-                print(f"{name}: {FIRES[name].__doc__}", flush=True)
-                FIRES[name](soak)
+                print(f"{name}: {FAULTS[name].__doc__}", flush=True)
+                FAULTS[name](soak)
         finally:
             soak.close()
     verdict = soak.verdict
@@ -158,8 +158,8 @@ def main() -> int:
         "acknowledged": verdict.acknowledged,
         "lost": verdict.lost,
         "duplicated": verdict.duplicated,
-        "committed_unheard": verdict.unheard,
-        "keys_forgotten_after": verdict.forgotten,
+        "committed_unheard": verdict.unanswered,
+        "keys_forgotten_after": verdict.repeat_distances,
         "studies": verdict.studies,
         "trials": verdict.trials,
         "events": verdict.events,

@@ -111,8 +111,8 @@ def _span(outcomes: Sequence[Outcome]) -> tuple[float, float]:
         regret = outcome.run.regret
         reached = regret.time_to(SHOWN_UNTIL * regret.curve[0][1])
         ends.append(regret.end_time if reached is None else reached)
-        begun = regret.time_to(SHOWN_FROM * regret.curve[0][1])
-        starts += [begun] if begun else []
+        start = regret.time_to(SHOWN_FROM * regret.curve[0][1])
+        starts += [start] if start else []
     end = max(ends)
     return min([*starts, end / 2.0]), end
 

@@ -11,13 +11,13 @@ ENDS_WITHIN = 15.0
 BETWEEN_SIGNALS = 0.3
 
 
-def own_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment without BENTHAM_* variables, plus `given`.
+def own_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment without BENTHAM_* variables, plus `variables`.
 
     Variables that the shell sets for another server, such as BENTHAM_DATABASE, must not apply.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BENTHAM_")}
-    return {**kept, **given}
+    return {**kept, **variables}
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -1,9 +1,11 @@
-"""The benchmarks of the service run, and what they print adds up."""
+"""The service benchmarks run and print consistent numbers."""
 
 import json
 
 import pytest
 from support.commands import Bentham
+
+pytestmark = pytest.mark.outside
 
 
 def test_cycles_are_counted(bentham: Bentham) -> None:
@@ -21,7 +23,7 @@ def test_cycles_are_counted(bentham: Bentham) -> None:
     assert result["optuna"] is None
 
 
-def test_nothing_left_to_run_is_said(bentham: Bentham) -> None:
+def test_running_out_of_work_is_reported(bentham: Bentham) -> None:
     done = bentham(
         "bench", "service", "--studies", 2, "--models", 3, "--seconds", 60, "--no-optuna"
     )
@@ -29,14 +31,14 @@ def test_nothing_left_to_run_is_said(bentham: Bentham) -> None:
     assert "give more studies or models" in done.err
 
 
-def test_tenants_that_would_have_no_study_are_refused(bentham: Bentham) -> None:
+def test_more_tenants_than_studies_are_refused(bentham: Bentham) -> None:
     done = bentham("bench", "intake", "--studies", 2, "--tenants", 3)
     assert done.code == 2
     assert "3 tenants cannot share 2 studies" in done.err
 
 
-def test_many_studies_are_taken_in(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What the shell has set for another server is not meant for the one of a benchmark.
+def test_intake_creates_all_studies(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The server of the benchmark must ignore these variables, which are for another server.
     for name in ("BENTHAM_DATA", "BENTHAM_TOKEN_FILE", "BENTHAM_SERVER"):
         monkeypatch.setenv(name, "/dev/null/elsewhere")
     done = bentham(
@@ -49,7 +51,7 @@ def test_many_studies_are_taken_in(bentham: Bentham, monkeypatch: pytest.MonkeyP
     assert result["database"] == "sqlite"
 
 
-def test_a_snapshot_and_the_rest_of_the_log_come_to_the_same(bentham: Bentham) -> None:
+def test_a_snapshot_and_the_rest_of_the_log_give_the_same_state(bentham: Bentham) -> None:
     done = bentham("bench", "recovery", "--events", 3000, "--json")
     assert done.code == 0, done.err
     result = json.loads(done.out)

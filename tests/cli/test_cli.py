@@ -1,4 +1,4 @@
-"""The command line: what it prints."""
+"""Output of the command line."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.commands import HEADER, Bentham, one_line, write_table
+from support.commands import HEADER, Bentham, assert_refused, write_table
 
 from bentham import __version__
 from bentham.core import SharedPrior, sample_prior
@@ -37,7 +37,7 @@ def test_json_is_one_object_with_the_documented_fields(bentham: Bentham, small: 
     assert run["curve"][0][0] == 0.0
     assert run["curve"][-1][1] == pytest.approx(0.0, abs=1e-12)
     assert run["end_time"] == max(trial["end"] for trial in run["trials"])
-    # The regret again, from the curve: mean over studies, times studies, over time.
+    # The curve is the mean over studies; its area times the number of studies is the regret.
     steps = [*run["curve"], [run["end_time"], 0.0]]
     area = sum(a[1] * (b[0] - a[0]) for a, b in pairwise(steps))
     assert run["cumulative_regret"] == pytest.approx(area * run["studies"])
@@ -63,7 +63,7 @@ def test_the_same_command_prints_the_same_bytes(bentham: Bentham, small: Path) -
     assert bentham(*command).out == bentham(*command).out
 
 
-def test_a_history_of_its_own(bentham: Bentham, small: Path, tmp_path: Path) -> None:
+def test_an_explicit_history(bentham: Bentham, small: Path, tmp_path: Path) -> None:
     table = load_table("oboe:8")
     history = write_table(tmp_path / "history.csv", table.only(range(5, 300, 30)))
     done = bentham("simulate", small, "--history", history, "--json")
@@ -72,7 +72,7 @@ def test_a_history_of_its_own(bentham: Bentham, small: Path, tmp_path: Path) -> 
     assert len(run["history"]) == 10
 
 
-def test_the_table_for_people(bentham: Bentham, small: Path) -> None:
+def test_the_table_in_text(bentham: Bentham, small: Path) -> None:
     policies = ["--policy", "mdmt", "--policy", "round-robin"]
     done = bentham("simulate", small, *policies, "--prior", "sample", "--repeat", 2)
     assert done.code == 0
@@ -83,7 +83,7 @@ def test_the_table_for_people(bentham: Bentham, small: Path) -> None:
     assert "±" in rows[0]
 
 
-def test_regret_that_cannot_be_compared_is_not(bentham: Bentham, tmp_path: Path) -> None:
+def test_zero_regret_prints_no_nan(bentham: Bentham, tmp_path: Path) -> None:
     path = tmp_path / "zero.csv"
     path.write_text(HEADER + "".join(f"s{i},{m},0,1\n" for i in range(4) for m in "xy"))
     done = bentham("simulate", path, "--holdout", 2, "--policy", "mdmt", "--policy", "random")
@@ -102,7 +102,7 @@ def test_plots(bentham: Bentham, small: Path, tmp_path: Path, suffix: str) -> No
 
 
 @pytest.mark.parametrize("options", [["--until", 0], ["--floor", 5], ["--until", 0.001]])
-def test_plots_of_next_to_nothing(
+def test_plots_of_almost_empty_runs(
     bentham: Bentham, small: Path, tmp_path: Path, options: list[object]
 ) -> None:
     plot = tmp_path / "regret.png"
@@ -110,9 +110,9 @@ def test_plots_of_next_to_nothing(
     assert plot.exists()
 
 
-def test_odd_names_are_shown_as_they_are(bentham: Bentham, tmp_path: Path) -> None:
+def test_unusual_names_are_shown_unchanged(bentham: Bentham, tmp_path: Path) -> None:
     table = load_table("oboe:8").only(range(10))
-    odd = (
+    names = (
         "[bold]x[/]",
         "[/nope]",
         "$\\frac$",
@@ -124,22 +124,22 @@ def test_odd_names_are_shown_as_they_are(bentham: Bentham, tmp_path: Path) -> No
         "%",
         "=",
     )
-    named = Table("odd", odd, table.models, table.scores, table.costs)
+    named = Table("odd", names, table.models, table.scores, table.costs)
     path = write_table(tmp_path / "q[red]$\\frac$.csv", named)
     done = bentham("simulate", path, "--plot", tmp_path / "odd.png")
     assert (done.code, done.err) == (0, "")
     assert "q[red]$\\frac$.csv" in done.out.replace("\n", "")
     run = json.loads(bentham("simulate", path, "--json").out)
-    assert set(run["history"]) | {trial["study"] for trial in run["trials"]} == set(odd)
+    assert set(run["history"]) | {trial["study"] for trial in run["trials"]} == set(names)
 
 
-def test_events_replayed(bentham: Bentham, small: Path, tmp_path: Path) -> None:
+def test_replay_of_recorded_events(bentham: Bentham, small: Path, tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     assert bentham("simulate", small, "--events", events, "--policy", "gp-ucb").code == 0
     done = bentham("replay", events)
     assert done.code == 0
     assert done.out == "recomputed 32 decisions from 72 events: identical\n"
-    # Another decision than the recorded one.
+    # A decision that differs from the recorded one.
     text = events.read_text()
     other = '"reason": "policy", "value": '
     assert other in text
@@ -163,9 +163,9 @@ def test_a_prior_from_a_file(bentham: Bentham, small: Path, tmp_path: Path) -> N
     assert (run["studies"], run["jitter"], run["history"]) == (12, 0.25, [])
     for text in ("null", "[1]", '{"layout": []}', '{"layout": "shared"}', "{", "[" * 50_000):
         path.write_text(text)
-        one_line(bentham, "simulate", small, "--prior", path, contains=["prior.json"])
+        assert_refused(bentham, "simulate", small, "--prior", path, contains=["prior.json"])
     path.write_text(json.dumps(SharedPrior(["x"], [0.0], [[1.0]]).describe()))
-    one_line(bentham, "simulate", small, "--prior", path, contains=["the prior says nothing"])
+    assert_refused(bentham, "simulate", small, "--prior", path, contains=["does not cover"])
 
 
 def test_a_kernel_prior(bentham: Bentham, small: Path, tmp_path: Path) -> None:
@@ -179,14 +179,14 @@ def test_a_kernel_prior(bentham: Bentham, small: Path, tmp_path: Path) -> None:
     kernel = ("simulate", small, "--prior", "kernel:rbf")
     done = bentham(*kernel, "--features", features, "--length-scale", 2, "--json")
     assert json.loads(done.out)["prior"] == "kernel:rbf"
-    one_line(bentham, *kernel, contains=["needs features", "pass --features FILE"])
+    assert_refused(bentham, *kernel, contains=["needs features", "pass --features FILE"])
     features.write_text("model,a\n" + "".join(f"{m},1\n" for m in models))
-    one_line(
+    assert_refused(
         bentham, *kernel, "--features", features, "--jitter", 0, contains=["pass a jitter above"]
     )
 
 
-def test_scores_below_the_floor_are_warned_of(bentham: Bentham, tmp_path: Path) -> None:
+def test_scores_below_the_floor_cause_a_warning(bentham: Bentham, tmp_path: Path) -> None:
     path = tmp_path / "low.csv"
     path.write_text(HEADER + "".join(f"s{i},{m},-{i}.5,1\n" for i in range(4) for m in "xy"))
     done = bentham("simulate", path, "--holdout", 2, "--json")
@@ -204,7 +204,7 @@ def test_studies_may_list_only_some_models(bentham: Bentham, tmp_path: Path) -> 
     table.scores[[3, 5], [1, 2]] = table.costs[[3, 5], [1, 2]] = np.nan
     path = write_table(tmp_path / "some.csv", table)
     run = json.loads(bentham("simulate", path, "--holdout", 11, "--json").out)
-    assert len(run["history"]) == 11  # the learned prior does with what there is
+    assert len(run["history"]) == 11  # the learned prior accepts incomplete studies
     command = ["simulate", path, "--holdout", 9, "--prior", "sample", "--json"]
     run = json.loads(bentham(*command).out)
     assert (run["policy"], run["warm_start"]) == ("mdmt", "fastest:2")
@@ -212,8 +212,9 @@ def test_studies_may_list_only_some_models(bentham: Bentham, tmp_path: Path) -> 
     assert not {table.studies[3], table.studies[5]} & set(run["history"])
 
 
+@pytest.mark.outside
 def test_bench_decisions(bentham: Bentham) -> None:
-    # In a process of its own, since it keeps to one core from then on.
+    # In a separate process, because the command pins its process to one core.
     command = "import bentham.cli as c; c.main()"
     arguments = ["bench", "decisions", "--studies", "30", "--models", "20", "--json"]
     done = subprocess.run(
@@ -250,7 +251,8 @@ def test_version_and_help(bentham: Bentham) -> None:
         assert max(map(len, done.out.splitlines())) <= 80
 
 
-def test_a_terminal_without_the_signs(small: Path) -> None:
+@pytest.mark.outside
+def test_output_to_an_ascii_terminal(small: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import bentham.cli as c; c.main()", "simulate", str(small),
          "--repeat", "2"],
@@ -262,7 +264,7 @@ def test_a_terminal_without_the_signs(small: Path) -> None:
     assert b"joint" in done.stdout
 
 
-def test_beside_the_paper(bentham: Bentham, small: Path) -> None:
+def test_comparison_with_the_paper(bentham: Bentham, small: Path) -> None:
     done = bentham("simulate", small, "--paper", "--json")
     ours, theirs = json.loads(done.out)
     assert (ours["policy"], theirs["policy"]) == ("joint", "paper")

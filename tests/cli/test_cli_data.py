@@ -1,4 +1,4 @@
-"""Data at the command line: what is written, what is printed, and what need not be said."""
+"""Datasets on the command line: downloads, exports, logs and default targets."""
 
 import hashlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.canned import STUDY
-from support.commands import Bentham, one_line
+from support.commands import Bentham, assert_refused
 
 from bentham.cli.files import write_verified
 from bentham.cli.remote.formatting import plain_log
@@ -16,16 +16,16 @@ from bentham.training.sources import Fetched
 from bentham.wire import DatasetView
 
 
-def test_a_download_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_a_download_is_complete_or_absent(tmp_path: Path) -> None:
     path, content = tmp_path / "data.csv", b"a,b\n1,2\n"
     digest = hashlib.sha256(content).hexdigest()
     path.write_bytes(b"before")
 
-    def torn() -> Any:
+    def interrupted() -> Any:
         yield content[:4]
         raise BenthamError("the server went away")
 
-    for pieces in ([content[:-1]], torn()):
+    for pieces in ([content[:-1]], interrupted()):
         with pytest.raises(BenthamError, match=r"SHA-256|went away"):
             write_verified(path, pieces, digest)
         assert path.read_bytes() == b"before"
@@ -35,11 +35,11 @@ def test_a_download_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("canned")
-def test_a_file_is_written_over_by_force_only(bentham: Bentham, tmp_path: Path) -> None:
+def test_a_file_is_overwritten_only_with_force(bentham: Bentham, tmp_path: Path) -> None:
     path = tmp_path / "best.py"
     path.write_text("before")
     arguments = ("study", "export", STUDY["id"], "--out", path)
-    one_line(bentham, *arguments, contains=["best.py exists; name another file", "--force"])
+    assert_refused(bentham, *arguments, contains=["best.py exists; name another file", "--force"])
     assert path.read_text() == "before"
     assert bentham(*arguments, "--force").code == 0
     assert path.read_text() == "print('trained')\n"
@@ -50,7 +50,7 @@ def test_logs_keep_tabs_and_their_lines() -> None:
 
 
 class Uploads:
-    """The client, as far as an upload goes."""
+    """A client that can only upload."""
 
     def add_dataset(self, name: str, *_: object, **__: object) -> DatasetView:
         return DatasetView(
@@ -59,15 +59,13 @@ class Uploads:
         )  # fmt: skip
 
 
-def test_what_is_usually_predicted_need_not_be_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_default_target_of_a_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fetched = Fetched("credit-g", b"a,class\n", "csv", "class")
     monkeypatch.setattr("bentham.training.sources.fetch", lambda _: fetched)
     client: Any = Uploads()
 
-    def target(source: str, named: str | None) -> str:
-        return _data(client, source, named, None, {}, {}, None).target
+    def target(source: str, declared: str | None) -> str:
+        return _data(client, source, declared, None, {}, {}, None).target
 
     assert target("openml:credit-g", None) == "class"
     assert target("sklearn:iris", "a") == "a"

@@ -1,9 +1,9 @@
-"""Whatever the command line refuses is one line that says what to do, and exit code 2."""
+"""Errors of the command line: one line that says what to do, and exit code 2."""
 
 from pathlib import Path
 
 import pytest
-from support.commands import HEADER, Bentham, one_line
+from support.commands import HEADER, Bentham, assert_refused
 
 BAD_TABLES = {
     "missing column": ("study,model,score\na,x,1\n", "row 1: the column 'cost' is missing"),
@@ -25,17 +25,20 @@ BAD_TABLES = {
 def test_bad_tables(bentham: Bentham, tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    one_line(bentham, "simulate", path, contains=[f"{path}, {words}"])
-    one_line(bentham, "simulate", "oboe:8", "--history", path, contains=[f"{path}, {words}"])
+    assert_refused(bentham, "simulate", path, contains=[f"{path}, {words}"])
+    assert_refused(bentham, "simulate", "oboe:8", "--history", path, contains=[f"{path}, {words}"])
 
 
 def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: Path) -> None:
     path = tmp_path / "history.csv"
     path.write_text(HEADER + "a,x,1,1\nb,x,1,1\n")
     words = [f"{path}, row 2: study 'a' ", "has no row for model 'DT", "add that row"]
-    one_line(bentham, "simulate", small, "--prior", "sample", "--history", path, contains=words)
+    assert_refused(
+        bentham, "simulate", small, "--prior", "sample", "--history", path, contains=words
+    )
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -45,7 +48,7 @@ def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: P
         (["--warm-start", "slowest"], "choose fastest:k"),
         (["--prior", "gut"], "unknown prior 'gut'; choose learned"),
         (["--prior", "kernel:x", "--features", "none.csv"], "none.csv: there is no such file"),
-        (["--plot", "regret.gif"], "unknown plot format; use one of .png, .svg, .pdf"),
+        (["--plot", "regret.gif"], "unknown plot format; use a name that ends in .png, .svg, .pdf"),
         (["--plot", "no/such/regret.png"], "there is no directory no/such"),
         (["--events", "no/such/events"], "there is no directory no/such"),
         (["--events", "."], "is a directory"),
@@ -67,15 +70,17 @@ def test_a_history_that_lacks_a_model(bentham: Bentham, small: Path, tmp_path: P
         (["--fail", 0.7, "--lose", 0.7], "add up to more than 1"),
     ],
 )  # fmt: skip
-def test_options_that_make_no_sense(
+def test_invalid_options(
     bentham: Bentham, small: Path, arguments: list[object], words: str
 ) -> None:
-    one_line(bentham, "simulate", small, *arguments, contains=[words])
+    assert_refused(bentham, "simulate", small, *arguments, contains=[words])
 
 
-def test_what_is_read_is_not_written(bentham: Bentham, small: Path) -> None:
+def test_the_input_is_not_overwritten(bentham: Bentham, small: Path) -> None:
     before = small.read_text()
-    one_line(bentham, "simulate", small, "--events", small, contains=["write to another file"])
+    assert_refused(
+        bentham, "simulate", small, "--events", small, contains=["write to another file"]
+    )
     assert small.read_text() == before
 
 
@@ -100,7 +105,7 @@ def test_no_such_table(bentham: Bentham, name: str) -> None:
     assert done.err.count("\n") == 1
 
 
-def test_a_misspelt_command_is_told_what_may_be_meant(bentham: Bentham) -> None:
+def test_a_misspelt_command_gets_a_suggestion(bentham: Bentham) -> None:
     done = bentham("studdy", "list")
     assert done.code == 2
     assert "No such command 'studdy'. Did you mean 'study'?" in done.err

@@ -1,4 +1,4 @@
-"""The commands over a server: what they print, in 80 columns or as JSON, and what they refuse."""
+"""Commands that use a server: output in 80 columns and as JSON, and errors."""
 
 import json
 import stat
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.canned import DECISION, ROUTES, STUDY, TRIAL, WHATIF
 from support.clients import TOKEN
-from support.commands import Bentham, one_line
+from support.commands import Bentham, assert_refused
 from support.servers import Canned
 
 from bentham.cli.remote.arguments import seconds_of, time_of
@@ -16,7 +16,7 @@ from bentham.cli.remote.formatting import file_name, number, span
 from bentham.cli.worker import device_names
 from bentham.errors import InvalidInput
 
-READING: list[list[object]] = [
+COMMANDS: list[list[object]] = [
     ["tenant", "list"], ["tenant", "show", "vision"], ["tenant", "create", "vision"],
     ["tenant", "change", "vision", "--weight", 2], ["token", "list"],
     ["token", "revoke", "0123456789ab", "--yes"],
@@ -29,7 +29,7 @@ READING: list[list[object]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments", READING, ids=lambda words: " ".join(map(str, words)))
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda words: " ".join(map(str, words)))
 def test_pages_fit_80_columns_and_json_is_json(
     bentham: Bentham, canned: Canned, arguments: list[object]
 ) -> None:
@@ -45,7 +45,7 @@ def test_pages_fit_80_columns_and_json_is_json(
         done = bentham(*arguments, "--json")
         assert (done.code, done.err) == (0, "")
         assert json.loads(done.out)
-    assert canned.asked
+    assert canned.requests
 
 
 def test_a_study_shows_its_best_model_first(bentham: Bentham, canned: Canned) -> None:
@@ -58,7 +58,7 @@ def test_a_study_shows_its_best_model_first(bentham: Bentham, canned: Canned) ->
     listed = json.loads(bentham("study", "show", "wine", "--json").out)
     assert listed["id"] == STUDY["id"]
     assert len(listed["candidates"]) == 4
-    assert canned.asked
+    assert canned.requests
 
 
 def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
@@ -76,7 +76,7 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
     ):
         assert words in text
     for reason in ("warm-start", "starvation-guard"):
-        canned.answers[f"GET /v1/decisions/{TRIAL['id']}"] = {
+        canned.responses[f"GET /v1/decisions/{TRIAL['id']}"] = {
             **DECISION, "reason": reason, "value": None, "gains": [], "runners_up": [],
             "changes": [],
         }  # fmt: skip
@@ -93,22 +93,22 @@ def test_a_what_if_is_answered_in_a_sentence(bentham: Bentham, canned: Canned) -
     )
     assert "│ requested 8 │ 14 h │" in text
     never = [{**each, "median": None, "low": None, "high": None} for each in WHATIF["answers"]]
-    asked = {"devices": 1, "now": 1}
-    canned.answers["POST /v1/whatif"] = {**WHATIF, **asked, "answers": never}
+    request = {"devices": 1, "now": 1}
+    canned.responses["POST /v1/whatif"] = {**WHATIF, **request, "answers": never}
     text = " ".join(bentham("whatif").out.split())
     assert "With 1 device, mean regret" in text
     assert "after the simulated period (90% of the samples reached it); under round" in text
     notes = ["No study is being served, so there is nothing to simulate.", "Others pause."]
     nothing = {**WHATIF, "answers": [], "now": 0, "notes": notes}
-    canned.answers["POST /v1/whatif"] = {**nothing, "studies": 0}
+    canned.responses["POST /v1/whatif"] = {**nothing, "studies": 0}
     assert bentham("whatif").out == (
         "Nothing to simulate: no study is being served.\nNote: Others pause.\n"
     )
-    canned.answers["POST /v1/whatif"] = nothing
+    canned.responses["POST /v1/whatif"] = nothing
     assert bentham("whatif").out.startswith("Nothing could be simulated within the time limit.")
     at_once = [{**each, "median": 0.0, "low": 0.0, "high": 0.0} for each in WHATIF["answers"]]
-    there = {**WHATIF, "answers": at_once, "regret": 0.5, "estimate": 0.25, "notes": []}
-    canned.answers["POST /v1/whatif"] = there
+    reached = {**WHATIF, "answers": at_once, "regret": 0.5, "estimate": 0.25, "notes": []}
+    canned.responses["POST /v1/whatif"] = reached
     assert " ".join(bentham("whatif").out.split()) == (
         "Estimated mean regret is 0.25 now, which is already at most 0.5. Choose a lower level "
         "with --regret."
@@ -118,16 +118,16 @@ def test_a_what_if_is_answered_in_a_sentence(bentham: Bentham, canned: Canned) -
         {**each, "median": 5.8 * day, "low": 5.3 * day, "high": 23.6 * day}
         for each in WHATIF["answers"]
     ]
-    canned.answers["POST /v1/whatif"] = {**WHATIF, "answers": days}
+    canned.responses["POST /v1/whatif"] = {**WHATIF, "answers": days}
     out = bentham("whatif").out
     assert "│ 5.3 to 24 days │" in out
     assert "…" not in out  # nothing is cut off in 80 columns
-    canned.answers["POST /v1/whatif"] = {**WHATIF, "state": "failed", "reason": "no memory"}
-    one_line(bentham, "whatif", contains=["the simulation failed: no memory"])
-    one_line(bentham, "whatif", "--regret", -1, contains=["above zero"])
+    canned.responses["POST /v1/whatif"] = {**WHATIF, "state": "failed", "reason": "no memory"}
+    assert_refused(bentham, "whatif", contains=["the simulation failed: no memory"])
+    assert_refused(bentham, "whatif", "--regret", -1, contains=["above zero"])
 
 
-def test_what_a_study_is_made_of(bentham: Bentham, canned: Canned, tmp_path: Path) -> None:
+def test_options_of_a_new_study(bentham: Bentham, canned: Canned, tmp_path: Path) -> None:
     file = tmp_path / "models.csv"
     file.write_text("model,cost\nsvm,30\n boosting ,\n")
     stops = ["--max-trials", 9, "--max-cost", 60, "--deadline", "+2h", "--min-gain", 0.01]
@@ -144,9 +144,9 @@ def test_what_a_study_is_made_of(bentham: Bentham, canned: Canned, tmp_path: Pat
 def test_limits_are_changed_one_by_one(bentham: Bentham, canned: Canned) -> None:
     bentham("tenant", "change", "vision", "--running-trials", 3)
     bentham("tenant", "change", "vision", "--device-seconds-per-day", "none")
-    kept, lifted = canned.bodies("PATCH /v1/tenants/vision")
-    assert kept == {"limits": {"running_trials": 3, "device_seconds_per_day": 3600.0}}
-    assert lifted == {"limits": {"running_trials": None, "device_seconds_per_day": None}}
+    changed, removed = canned.bodies("PATCH /v1/tenants/vision")
+    assert changed == {"limits": {"running_trials": 3, "device_seconds_per_day": 3600.0}}
+    assert removed == {"limits": {"running_trials": None, "device_seconds_per_day": None}}
 
 
 def test_a_secret_is_written_for_its_owner_only(
@@ -159,7 +159,7 @@ def test_a_secret_is_written_for_its_owner_only(
     assert "secret" not in json.loads(done.out)
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert out.read_text() == "bth_the-new-secret\n"
-    one_line(bentham, *command, "--out", out, contains=["exists already"])
+    assert_refused(bentham, *command, "--out", out, contains=["exists already"])
     assert len(canned.bodies("POST /v1/tokens")) == 1  # refused before it was issued
     assert canned.bodies("POST /v1/tokens")[0]["expires_in"] == 30 * 86400
     done = bentham(*command)
@@ -171,9 +171,11 @@ def test_a_secret_is_written_for_its_owner_only(
 def test_a_secret_that_was_not_issued_leaves_no_file(
     bentham: Bentham, canned: Canned, tmp_path: Path
 ) -> None:
-    del canned.answers["POST /v1/tokens"]
+    del canned.responses["POST /v1/tokens"]
     out = tmp_path / "device.token"
-    one_line(bentham, "token", "create", "--role", "device", "--out", out, contains=["no POST"])
+    assert_refused(
+        bentham, "token", "create", "--role", "device", "--out", out, contains=["no POST"]
+    )
     assert not out.exists()
 
 
@@ -181,7 +183,7 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
     file = tmp_path / "past.csv"
     file.write_text("study,model,score\nwine,svm,0.9\n")
     assert "6 runs of 3 models in 2 studies" in bentham("history", "import", file).out
-    assert canned.asked[-1][1] == file.read_text()
+    assert canned.requests[-1][1] == file.read_text()
     assert bentham("history", "export").out == ROUTES["GET /v1/history"]
     out = tmp_path / "out.csv"
     assert bentham("history", "export", "--out", out).out == ""
@@ -226,18 +228,16 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
         (["worker", "--executor", "ray", "--name", "x" * 51], "longer than 63"),
     ],
 )  # fmt: skip
-def test_what_is_refused(
-    bentham: Bentham, canned: Canned, arguments: list[object], words: str
-) -> None:
-    one_line(bentham, *arguments, contains=[words])
+def test_errors(bentham: Bentham, canned: Canned, arguments: list[object], words: str) -> None:
+    assert_refused(bentham, *arguments, contains=[words])
     assert canned.address
 
 
-def test_a_name_that_two_studies_have(bentham: Bentham, canned: Canned) -> None:
+def test_an_ambiguous_study_name(bentham: Bentham, canned: Canned) -> None:
     twins = [STUDY, {**STUDY, "id": "s_0000000000000002"}]
-    canned.answers["GET /v1/studies"] = {"items": twins, "next": None}
+    canned.responses["GET /v1/studies"] = {"items": twins, "next": None}
     words = ["2 studies are named 'wine'", "s_0000000000000001, s_0000000000000002"]
-    one_line(bentham, "study", "pause", "wine", contains=words)
+    assert_refused(bentham, "study", "pause", "wine", contains=words)
 
 
 def test_no_server(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,10 +245,10 @@ def test_no_server(bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bentham.client.connection.LONGEST_PAUSE", 1e-3)
     monkeypatch.setattr("bentham.cli.connect.PATIENCE", 0.01)
     words = ["cannot connect to http://127.0.0.1:9"]
-    one_line(bentham, "status", "--server", "http://127.0.0.1:9", contains=words)
+    assert_refused(bentham, "status", "--server", "http://127.0.0.1:9", contains=words)
 
 
-def test_words_and_numbers() -> None:
+def test_parsing_and_formatting() -> None:
     assert [seconds_of("x", text) for text in ("90", "1.5m", "2h", "30d")] == [
         90.0, 90.0, 7200.0, 2592000.0,
     ]  # fmt: skip
@@ -286,5 +286,5 @@ def test_names_of_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         ("...", "unnamed"),
     ],
 )
-def test_what_is_written_is_in_this_folder(name: str, file: str) -> None:
+def test_file_names_contain_no_path(name: str, file: str) -> None:
     assert file_name(name) == file

@@ -1,4 +1,4 @@
-"""`bentham worker` as people type it: what it refuses, and that it trains for a server."""
+"""`bentham worker`: invalid options, and training for a server."""
 
 import hashlib
 import json
@@ -36,41 +36,41 @@ MODELS: list[dict[str, Any]] = [
 
 
 class Server(BaseHTTPRequestHandler):
-    """Gives each model once, and keeps what it is told."""
+    """Leases each model once, and records the requests."""
 
-    left: ClassVar[list[dict[str, Any]]]
-    told: ClassVar[dict[str, list[Any]]]
+    pending: ClassVar[list[dict[str, Any]]]
+    received: ClassVar[dict[str, list[Any]]]
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
         pass
 
     def do_GET(self) -> None:
-        self.answer(CONTENT if self.path == "/v1/trials/t_0/data" else None)
+        self.respond(CONTENT if self.path == "/v1/trials/t_0/data" else None)
 
     def do_PUT(self) -> None:
-        self.keep(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer(b"")
+        self.record(self.rfile.read(int(self.headers["Content-Length"])))
+        self.respond(b"")
 
     def do_POST(self) -> None:
-        said = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
         if self.path.endswith("/lease"):
-            number = len(MODELS) - len(self.left)
-            given = lease(f"model-{number}", trial=f"t_{number}", **self.left.pop(0)) if (
-                self.left
+            number = len(MODELS) - len(self.pending)
+            offered = lease(f"model-{number}", trial=f"t_{number}", **self.pending.pop(0)) if (
+                self.pending
             ) else None  # fmt: skip
-            self.answer(None if given is None else given.model_dump_json().encode(), 204)
+            self.respond(None if offered is None else offered.model_dump_json().encode(), 204)
             return
-        self.keep(said)
+        self.record(body)
         renewal = {"trial": "t_0", "lease_seconds": 40.0, "heartbeat_seconds": 10.0}
         bodies = {"devices": DEVICE, "leave": DEVICE, "heartbeat": renewal}
-        self.answer(json.dumps(bodies.get(self.path.rpartition("/")[2], TRIAL)).encode())
+        self.respond(json.dumps(bodies.get(self.path.rpartition("/")[2], TRIAL)).encode())
 
-    def keep(self, said: object) -> None:
-        self.told.setdefault(self.path.partition("?")[0], []).append(said)
+    def record(self, body: object) -> None:
+        self.received.setdefault(self.path.partition("?")[0], []).append(body)
 
-    def answer(self, body: bytes | None, without: int = 404) -> None:
-        self.send_response(without if body is None else 200)
+    def respond(self, body: bytes | None, empty_status: int = 404) -> None:
+        self.send_response(empty_status if body is None else 200)
         self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
         self.wfile.write(body or b"")
@@ -79,20 +79,21 @@ class Server(BaseHTTPRequestHandler):
 @contextmanager
 def serving() -> Iterator[tuple[str, dict[str, list[Any]]]]:
     class Handler(Server):
-        left: ClassVar = list(MODELS)
-        told: ClassVar = {}
+        pending: ClassVar = list(MODELS)
+        received: ClassVar = {}
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", Handler.told
+        yield f"http://127.0.0.1:{server.server_address[1]}", Handler.received
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
 
 
+@pytest.mark.outside
 @pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux")
 def test_a_worker_trains_for_a_server(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
@@ -112,7 +113,7 @@ def test_a_worker_trains_for_a_server(tmp_path: Path) -> None:
         command = "{sys.executable} -c 'import time; x = bytearray(10**9); time.sleep(60)'"
         """
     )
-    with serving() as (address, told):
+    with serving() as (address, received):
         ended = run(
             [sys.executable, "-m", "bentham", "worker", "--server", address, "--memory", "400M",
              "--folder", tmp_path / "worker", "--algorithms", tmp_path / "ours.toml", "--name", "d",
@@ -121,17 +122,17 @@ def test_a_worker_trains_for_a_server(tmp_path: Path) -> None:
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
-    (trained,) = told["/v1/trials/t_0/complete"]
+    (trained,) = received["/v1/trials/t_0/complete"]
     assert trained["score"] > 0.8
     assert len(trained["scores"]) == 5
     assert trained["metrics"]["accuracy"] == pytest.approx(trained["score"])
-    assert told["/v1/trials/t_1/complete"] == [{"fence": 1, "score": 0.5}]
-    assert told["/v1/trials/t_1/log"] == [b'learning at 0.5 with home\n{"score": 0.5}\n']
-    (failed,) = told["/v1/trials/t_2/fail"]
+    assert received["/v1/trials/t_1/complete"] == [{"fence": 1, "score": 0.5}]
+    assert received["/v1/trials/t_1/log"] == [b'learning at 0.5 with home\n{"score": 0.5}\n']
+    (failed,) = received["/v1/trials/t_2/fail"]
     assert failed["final"]
     assert "used more than 400 MiB of memory" in failed["reason"]
     reason = "the algorithm 'not-here' is not installed here"
-    assert told["/v1/trials/t_3/release"] == [{"fence": 1, "reason": reason, "unable": True}]
+    assert received["/v1/trials/t_3/release"] == [{"fence": 1, "reason": reason, "unable": True}]
     digest = hashlib.sha256(CONTENT).hexdigest()
     assert [path.name for path in (tmp_path / "worker" / "data").iterdir()] == [digest]
     assert list((tmp_path / "worker" / "run").iterdir()) == []
@@ -147,7 +148,7 @@ def test_sizes(text: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1G", "2GG", "1e9", "٣G", "1" * 40])
-def test_what_is_no_size(text: str) -> None:
+def test_invalid_sizes(text: str) -> None:
     with pytest.raises(InvalidInput, match="give a size such as 512M or 2G"):
         size(text)
 

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.commands import Bentham, one_line
+from support.commands import Bentham, assert_refused
+
+pytestmark = pytest.mark.outside
 
 PROGRAM = """
 import logging, sys, structlog
@@ -23,7 +25,7 @@ logger.debug("not shown")
 
 
 def on_terminal(program: str, *arguments: str, **environment: str) -> str:
-    """What the program writes to standard error when that is a terminal."""
+    """Return what the program writes to standard error if that is a terminal."""
     ours, terminal = pty.openpty()
     variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     with os.fdopen(ours, "rb", buffering=0) as shown:
@@ -34,7 +36,7 @@ def on_terminal(program: str, *arguments: str, **environment: str) -> str:
         try:
             while piece := shown.read(4096):
                 text += piece
-        except OSError:  # how a terminal ends
+        except OSError:  # the end of the output of a terminal
             pass
     return text.decode()
 
@@ -66,13 +68,13 @@ def test_a_terminal_gets_coloured_lines_for_people() -> None:
     check_text(re.sub(r"\x1b\[[0-9;]*m", "", text))
 
 
-def test_no_color_is_heeded() -> None:
+def test_no_color_is_respected() -> None:
     text = on_terminal(PROGRAM, "auto", NO_COLOR="1")
     assert "\x1b" not in text
     check_text(text)
 
 
-def test_the_worker_heeds_no_color() -> None:
+def test_the_worker_respects_no_color() -> None:
     program = "from bentham.worker.logs import make_log; make_log().info('leased', trial=7)"
     assert "\x1b[0m" in on_terminal(program)
     assert "trial=7" in on_terminal(program, NO_COLOR="1")
@@ -97,13 +99,13 @@ def test_the_format_can_be_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--log-format", "xml"], "the log format is 'xml'; choose one of auto, text, json"),
         (["--log-level", "loud"], "the log level is 'loud'; choose one of debug, info"),
     ],
 )
 def test_unknown_choices_are_refused(
-    bentham: Bentham, options: list[str], said: str, tmp_path: Path
+    bentham: Bentham, options: list[str], message: str, tmp_path: Path
 ) -> None:
-    one_line(bentham, "serve", "--data", tmp_path, *options, contains=[said])
+    assert_refused(bentham, "serve", "--data", tmp_path, *options, contains=[message])

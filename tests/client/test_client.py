@@ -1,4 +1,4 @@
-"""The client: what it repeats, what it raises, and that the token stays its own."""
+"""The client: retries, errors, calls and responses."""
 
 import json
 import socket
@@ -26,16 +26,16 @@ from bentham.wire import Limits, StopRules
 GOOD = reply(201, json.dumps(DEVICE).encode())
 
 
-# -- repeats ------------------------------------------------------------------------------------
+# -- retries ------------------------------------------------------------------------------------
 
 
-def check_repeats(server: Scripted, tries: int) -> None:
+def check_retries(server: Scripted, tries: int) -> None:
     with Client(server.address, TOKEN, timeout=2.0, patience=20.0) as client:
         assert client.register_device("gpu-0").name == "gpu-0"
-    assert len(server.asked) == tries
+    assert len(server.requests) == tries
     assert len(set(server.keys())) == 1
     assert len(server.keys()) == tries
-    assert len({text.rpartition("\r\n")[2] for text in server.asked}) == 1
+    assert len({text.rpartition("\r\n")[2] for text in server.requests}) == 1
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def check_repeats(server: Scripted, tries: int) -> None:
         reply(429, PROBLEM, "Retry-After: 0"),
         b"\x00\x01 no HTTP at all\r\n\r\n",
     ],
-    ids=["no answer", "cut in the head", "cut in the body", "503", "502", "429", "garbage"],
+    ids=["no response", "cut in the head", "cut in the body", "503", "502", "429", "garbage"],
 )
-def test_a_repeat_has_the_same_key_and_body(bad: bytes) -> None:
+def test_a_retry_has_the_same_key_and_body(bad: bytes) -> None:
     with scripted(bad, bad, GOOD) as server:
-        check_repeats(server, 3)
+        check_retries(server, 3)
 
 
 def test_a_second_call_has_another_key() -> None:
@@ -63,13 +63,13 @@ def test_a_second_call_has_another_key() -> None:
         assert len(set(server.keys())) == 2
 
 
-def test_an_answer_that_comes_twice_is_taken_once() -> None:
+def test_a_duplicate_response_is_ignored() -> None:
     with scripted(GOOD + GOOD, GOOD) as server, Client(server.address, TOKEN) as client:
         assert client.register_device("gpu-0").name == "gpu-0"
         assert client.register_device("gpu-0").name == "gpu-0"
 
 
-def test_a_silent_server_is_given_up_in_time() -> None:
+def test_a_silent_server_causes_a_timeout() -> None:
     silent = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{silent.getsockname()[1]}"
     try:
@@ -98,16 +98,16 @@ def test_pauses_double_and_end_with_patience() -> None:
 
 def test_retry_after_is_honoured() -> None:
     time = Time()
-    asked: list[float] = []
+    requests: list[float] = []
 
     def handler(_: httpx2.Request) -> httpx2.Response:
-        asked.append(time.now)
-        if len(asked) < 3:
+        requests.append(time.now)
+        if len(requests) < 3:
             return httpx2.Response(429, headers={"Retry-After": "7"})
         return httpx2.Response(200, content=b"{}")
 
     assert connected(handler, time).send("GET", "/v1/x") == b"{}"
-    assert asked == [0.0, 7.0, 14.0]
+    assert requests == [0.0, 7.0, 14.0]
 
 
 def test_a_pause_longer_than_patience_is_not_begun() -> None:
@@ -129,62 +129,64 @@ def test_a_pause_longer_than_patience_is_not_begun() -> None:
         ("", None),
     ],
 )
-def test_odd_pauses(header: str, seconds: float | None) -> None:
+def test_unusual_retry_after_headers(header: str, seconds: float | None) -> None:
     with pytest.raises(Unavailable) as raised:
         mocked(answering(503, None, **{"Retry-After": header})).overview()
     assert raised.value.retry_after == seconds
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 500, 301])
-def test_what_is_final_is_asked_once(status: int) -> None:
-    asked: list[str] = []
+def test_final_errors_are_not_retried(status: int) -> None:
+    requests: list[str] = []
 
     def handler(request: httpx2.Request) -> httpx2.Response:
-        asked.append(str(request.url))
+        requests.append(str(request.url))
         return httpx2.Response(status, headers={"Location": "http://elsewhere/"})
 
     with pytest.raises(ServiceError):
         mocked(handler, patience=30.0).overview()
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 # -- calls --------------------------------------------------------------------------------------
 
 
-def test_what_is_sent() -> None:
-    seen: list[httpx2.Request] = []
+def test_content_of_requests() -> None:
+    received: list[httpx2.Request] = []
 
     def handler(request: httpx2.Request) -> httpx2.Response:
-        seen.append(request)
+        received.append(request)
         return httpx2.Response(200, content=json.dumps(TENANT))
 
     client = mocked(handler)
     client.create_tenant("vision", 2.0, Limits(running_trials=4))
     client.change_tenant("vision", weight=3.0)
-    assert [request.method for request in seen] == ["POST", "PATCH"]
-    assert seen[0].headers["Authorization"] == f"Bearer {TOKEN}"
-    assert json.loads(seen[0].content) == {
+    assert [request.method for request in received] == ["POST", "PATCH"]
+    assert received[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert json.loads(received[0].content) == {
         "name": "vision",
         "weight": 2.0,
         "limits": {"running_trials": 4},
     }
-    assert json.loads(seen[1].content) == {"weight": 3.0}  # what is left out stays
-    assert "Idempotency-Key" not in seen[1].headers
+    assert json.loads(received[1].content) == {
+        "weight": 3.0
+    }  # fields that are not sent keep their values
+    assert "Idempotency-Key" not in received[1].headers
 
 
-def test_models_without_a_cost_are_sent_so() -> None:
-    seen: list[Any] = []
+def test_models_without_a_cost_are_sent_with_null() -> None:
+    received: list[Any] = []
 
     def handler(request: httpx2.Request) -> httpx2.Response:
-        seen.append(json.loads(request.content))
+        received.append(json.loads(request.content))
         return httpx2.Response(422, content=json.dumps(problem(422, "no")))
 
     for models in ({"svm": 30.0, "boosting": None}, ["svm"]):
         with pytest.raises(Refused):
             mocked(handler).create_study("wine", models, stop=StopRules(trials=4))
-    assert seen[0]["models"] == {"svm": 30.0, "boosting": None}
-    assert seen[0]["stop"] == {"trials": 4}
-    assert seen[1]["models"] == {"svm": None}
+    assert received[0]["models"] == {"svm": 30.0, "boosting": None}
+    assert received[0]["stop"] == {"trials": 4}
+    assert received[1]["models"] == {"svm": None}
 
 
 def test_pages_are_followed() -> None:
@@ -202,18 +204,18 @@ def test_nothing_to_run_is_none() -> None:
 
     def handler(request: httpx2.Request) -> httpx2.Response:
         keys.append(request.headers["Idempotency-Key"])
-        assert request.extensions["timeout"]["read"] == 30.0  # the wait comes on top
+        assert request.extensions["timeout"]["read"] == 30.0  # the timeout plus the wait
         return httpx2.Response(204)
 
     assert mocked(handler).lease("gpu-0", wait=20.0, key="mine") is None
     assert keys == ["mine"]
 
 
-def test_history_goes_as_csv(tmp_path: Path) -> None:
-    seen: list[httpx2.Request] = []
+def test_history_is_sent_as_csv(tmp_path: Path) -> None:
+    received: list[httpx2.Request] = []
 
     def handler(request: httpx2.Request) -> httpx2.Response:
-        seen.append(request)
+        received.append(request)
         body = b'{"studies": 1, "models": 1, "runs": 1}' if request.method == "POST" else b"a,b\n"
         return httpx2.Response(200, content=body)
 
@@ -221,21 +223,21 @@ def test_history_goes_as_csv(tmp_path: Path) -> None:
     path = tmp_path / "history.csv"
     path.write_text("study,model,score\na,x,1\n")
     assert client.import_history(path).runs == 1
-    assert seen[0].headers["Content-Type"].startswith("text/csv")
-    assert seen[0].content == path.read_bytes()
+    assert received[0].headers["Content-Type"].startswith("text/csv")
+    assert received[0].content == path.read_bytes()
     assert client.export_history() == "a,b\n"
 
 
-def test_what_is_told_of_trials() -> None:
-    seen: list[httpx2.Request] = []
+def test_reports_of_trials() -> None:
+    received: list[httpx2.Request] = []
     renewal = {"trial": "t_1", "lease_seconds": 30.0, "heartbeat_seconds": 10.0}
 
     def handler(request: httpx2.Request) -> httpx2.Response:
-        seen.append(request)
+        received.append(request)
         if request.method == "PUT":
             return httpx2.Response(204)
-        answer = renewal if request.url.path.endswith("heartbeat") else TRIAL
-        return httpx2.Response(200, content=json.dumps(answer))
+        body = renewal if request.url.path.endswith("heartbeat") else TRIAL
+        return httpx2.Response(200, content=json.dumps(body))
 
     client = mocked(handler)
     client.heartbeat("t_1", 3)
@@ -243,33 +245,33 @@ def test_what_is_told_of_trials() -> None:
     client.complete("t_1", 3, 0.5)
     client.complete("t_1", 3, 0.5, metrics={"f1": 0.25}, scores=[0.5])
     client.send_log("t_1", 3, b"epoch 1\n\xff", timeout=2.0)
-    assert [json.loads(request.content) for request in seen[:4]] == [
-        {"fence": 3},  # as an older server knows it
+    assert [json.loads(request.content) for request in received[:4]] == [
+        {"fence": 3},  # without fields that an older server does not know
         {"fence": 3, "progress": 0.0, "scores": [0.5, 0.75]},
         {"fence": 3, "score": 0.5},
         {"fence": 3, "score": 0.5, "metrics": {"f1": 0.25}, "scores": [0.5]},
     ]
-    log = seen[4]
+    log = received[4]
     assert (log.method, log.url.path, log.url.query) == ("PUT", "/v1/trials/t_1/log", b"fence=3")
     assert log.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert log.content == b"epoch 1\n\xff"
     assert log.extensions["timeout"]["read"] == 2.0
 
 
-def test_data_comes_in_pieces() -> None:
+def test_data_arrives_in_pieces() -> None:
     body = bytes(range(256)) * 4000
     with scripted(reply(200, body, kind="text/csv")) as server:
         with Client(server.address, TOKEN) as client:
             pieces = list(client.trial_data("t_1"))
         assert b"".join(pieces) == body
         assert len(pieces) > 1
-        assert server.asked[0].startswith("GET /v1/trials/t_1/data ")
+        assert server.requests[0].startswith("GET /v1/trials/t_1/data ")
 
 
 def test_data_that_is_cut_off_or_refused_is_an_error() -> None:
-    whole = reply(200, b"a,b\n" * 1000, kind="text/csv")
+    complete = reply(200, b"a,b\n" * 1000, kind="text/csv")
     with (
-        scripted(whole[:-7], reply(404, PROBLEM)) as server,
+        scripted(complete[:-7], reply(404, PROBLEM)) as server,
         Client(server.address, TOKEN, patience=0.0) as client,
     ):
         with pytest.raises(Unavailable, match="closed the connection"):
@@ -281,6 +283,7 @@ def test_data_that_is_cut_off_or_refused_is_an_error() -> None:
 # -- import -------------------------------------------------------------------------------------
 
 
+@pytest.mark.outside
 def test_the_client_is_loaded_on_first_use() -> None:
     code = (
         "import sys, bentham\n"

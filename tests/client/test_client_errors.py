@@ -1,4 +1,4 @@
-"""What the client raises: in the server's words, never a traceback, and never the token."""
+"""Errors of the client: the server's message, no library traceback, and never the token."""
 
 import traceback
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from bentham.errors import (
         (500, ServiceError),
     ],
 )
-def test_problems_are_raised_in_the_servers_words(status: int, kind: type[ServiceError]) -> None:
+def test_errors_contain_the_servers_message(status: int, kind: type[ServiceError]) -> None:
     body = problem(status, "the score is wrong", "score: not finite")
     with pytest.raises(ServiceError) as raised:
         mocked(answering(status, body)).overview()
@@ -57,14 +57,14 @@ BAD_BODIES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", BAD_BODIES.values(), ids=BAD_BODIES)
 @pytest.mark.parametrize("status", [200, 404, 422, 500])
-def test_answers_that_were_not_promised(status: int, body: bytes) -> None:
+def test_malformed_responses(status: int, body: bytes) -> None:
     with pytest.raises(ServiceError) as raised:
         mocked(answering(status, body)).overview()
     assert "there:1" in str(raised.value)
     assert len(str(raised.value)) < 400
 
 
-def test_an_answer_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_response_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bentham.client.answers.LARGEST_ANSWER", 1 << 20)
 
     def endless() -> Iterator[bytes]:
@@ -75,7 +75,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(monkeypatch: pytest.Monkey
         mocked(lambda _: httpx2.Response(200, content=endless())).overview()
 
 
-def test_a_bad_encoding_is_no_traceback() -> None:
+def test_a_bad_content_encoding() -> None:
     def handler(_: httpx2.Request) -> httpx2.Response:
         stream = httpx2.ByteStream(b"not gzip")
         return httpx2.Response(200, headers={"Content-Encoding": "gzip"}, stream=stream)
@@ -84,7 +84,7 @@ def test_a_bad_encoding_is_no_traceback() -> None:
         mocked(handler).overview()
 
 
-def test_the_same_page_again_is_not_asked_forever() -> None:
+def test_a_repeated_page_ends_the_pagination() -> None:
     body = {"items": [TENANT], "next": "x"}
     with pytest.raises(ServiceError, match="same page"):
         mocked(answering(200, body)).tenants()
@@ -103,14 +103,14 @@ def test_the_token_is_in_no_error(failing: Handler) -> None:
     client = mocked(failing)
     with pytest.raises(BenthamError) as raised:
         client.create_tenant("vision")
-    said = "".join(traceback.format_exception(raised.value))
-    secret = [str(raised.value), repr(raised.value), said, repr(client), repr(vars(raised.value))]
-    assert TOKEN not in "".join(secret)
+    trace = "".join(traceback.format_exception(raised.value))
+    texts = [str(raised.value), repr(raised.value), trace, repr(client), repr(vars(raised.value))]
+    assert TOKEN not in "".join(texts)
     assert TOKEN not in repr(client._connection)
 
 
 @pytest.mark.parametrize("token", ["", "two words", "ünder", "line\n", "\x1b[0m"])
-def test_tokens_that_are_none(token: str) -> None:
+def test_invalid_tokens(token: str) -> None:
     with pytest.raises(InvalidInput, match="token") as raised:
         Client("http://there", token)
     assert not token or token not in str(raised.value)
@@ -121,13 +121,13 @@ def test_tokens_that_are_none(token: str) -> None:
     ["", "there:1", "ftp://there", "http://", "http://a:b@there", "http://there:port", "http://x?y",
      "http://[", "http://\x00"],
 )  # fmt: skip
-def test_addresses_that_are_none(server: str) -> None:
+def test_invalid_addresses(server: str) -> None:
     with pytest.raises(InvalidInput, match=r"as in http://127.0.0.1:8642"):
         Client(server, TOKEN)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../tokens", "a?b", "ä", "a b", "x" * 300])
-def test_names_do_not_lead_elsewhere(name: str) -> None:
+def test_names_cannot_change_the_path(name: str) -> None:
     def handler(_: httpx2.Request) -> httpx2.Response:
         raise AssertionError("nothing may be sent")
 
@@ -137,7 +137,7 @@ def test_names_do_not_lead_elsewhere(name: str) -> None:
             call(name)
 
 
-def test_bodies_that_make_no_sense_are_not_sent() -> None:
+def test_invalid_bodies_are_not_sent() -> None:
     def handler(_: httpx2.Request) -> httpx2.Response:
         raise AssertionError("nothing may be sent")
 

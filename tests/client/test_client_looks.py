@@ -1,4 +1,4 @@
-"""The client's looks, against the app itself."""
+"""The client's views of the service, against the real app."""
 
 import httpx2
 from support.clients import mocked
@@ -10,13 +10,13 @@ from bentham.client import Client
 def client_of(service: Service, token: str) -> Client:
     def handler(request: httpx2.Request) -> httpx2.Response:
         query = request.url.query.decode()
-        answer = service.request(request.method, request.url.path, token=token, query=query)
-        return httpx2.Response(answer.status, content=answer.body)
+        response = service.request(request.method, request.url.path, token=token, query=query)
+        return httpx2.Response(response.status, content=response.body)
 
     return mocked(handler)
 
 
-def test_every_look(service: Service) -> None:
+def test_every_view(service: Service) -> None:
     tenant, device = service.tenant("a"), service.device()
     studies = [service.study(tenant, f"s{number}", 3) for number in range(3)]
     lease = service.lease(device)
@@ -29,8 +29,8 @@ def test_every_look(service: Service) -> None:
         assert len(client.trend(2.0).times) == 300
         assert [trial.id for trial in client.timeline().trials] == [lease["trial"]]
         assert client.timeline(limit=1).devices[0].name == "gpu"
-        whole = client.heatmap()
-        assert [row.study for row in whole.items] == studies[::-1]
+        everything = client.heatmap()
+        assert [row.study for row in everything.items] == studies[::-1]
         first = client.heatmap(limit=1)
         assert [row.study for row in client.heatmap(after=first.next).items] == studies[1::-1]
         assert [row.study for row in client.heatmap([studies[0], "nothing"]).items] == [studies[0]]

@@ -1,4 +1,4 @@
-"""The client's studies: over a dataset that was uploaded or is now, and waited for."""
+"""Studies of the client: over uploaded datasets and files, and waiting for their end."""
 
 import json
 from pathlib import Path
@@ -25,25 +25,25 @@ DATASET: dict[str, Any] = {
 WINE = DatasetView(**DATASET)
 
 
-def server(seen: list[httpx2.Request]) -> Handler:
+def server(received: list[httpx2.Request]) -> Handler:
     def handler(request: httpx2.Request) -> httpx2.Response:
-        seen.append(request)
-        answer = DATASET if request.url.path == "/v1/datasets" else STUDY
-        return httpx2.Response(200, content=json.dumps(answer))
+        received.append(request)
+        body = DATASET if request.url.path == "/v1/datasets" else STUDY
+        return httpx2.Response(200, content=json.dumps(body))
 
     return handler
 
 
 @pytest.mark.parametrize("dataset", [WINE, WINE.id], ids=["as uploaded", "by its id"])
 def test_a_study_over_a_dataset(dataset: str | DatasetView) -> None:
-    seen: list[httpx2.Request] = []
-    client = mocked(server(seen))
+    received: list[httpx2.Request] = []
+    client = mocked(server(received))
     client.create_study(
         "wine", dataset=dataset, target="target", types={"acid": "category"}, split={"folds": 3}
     )
-    over = DataAsked(dataset=WINE.id, target="target")
-    client.create_study("wine", data=over, metric="accuracy", candidates=4)
-    first, second = (json.loads(request.content) for request in seen)
+    data = DataAsked(dataset=WINE.id, target="target")
+    client.create_study("wine", data=data, metric="accuracy", candidates=4)
+    first, second = (json.loads(request.content) for request in received)
     assert first["data"] == {
         "dataset": WINE.id,
         "target": "target",
@@ -60,11 +60,11 @@ def test_a_study_over_a_dataset(dataset: str | DatasetView) -> None:
     [("wine.csv", "text/csv"), ("wine.PARQUET", "application/vnd.apache.parquet")],
 )
 def test_a_path_is_uploaded_first(tmp_path: Path, file: str, kind: str) -> None:
-    seen: list[httpx2.Request] = []
+    received: list[httpx2.Request] = []
     path = tmp_path / file
     path.write_bytes(b"acid,target\n1,2\n")
-    mocked(server(seen)).create_study("wine", dataset=path, target="target", tenant="vision")
-    upload, create = seen
+    mocked(server(received)).create_study("wine", dataset=path, target="target", tenant="vision")
+    upload, create = received
     assert upload.content == path.read_bytes()
     assert upload.headers["Content-Type"] == kind
     assert dict(upload.url.params) == {"name": file, "tenant": "vision"}
@@ -72,7 +72,7 @@ def test_a_path_is_uploaded_first(tmp_path: Path, file: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("options", "message"),
     [
         ({"dataset": WINE}, "name the column to predict.*the columns are 'acid', 'target'"),
         ({"dataset": Path("wine.csv")}, "name the column to predict"),
@@ -86,43 +86,43 @@ def test_a_path_is_uploaded_first(tmp_path: Path, file: str, kind: str) -> None:
         ({"target": "y"}, "dataset: "),
     ],
 )
-def test_what_does_not_fit_is_not_sent(given: dict[str, Any], complaint: str) -> None:
-    seen: list[httpx2.Request] = []
-    with pytest.raises(InvalidInput, match=complaint):
-        mocked(server(seen)).create_study("wine", **given)
-    assert seen == []
+def test_conflicting_options_are_not_sent(options: dict[str, Any], message: str) -> None:
+    received: list[httpx2.Request] = []
+    with pytest.raises(InvalidInput, match=message):
+        mocked(server(received)).create_study("wine", **options)
+    assert received == []
 
 
 def test_without_a_target_a_dataset_is_only_a_name() -> None:
-    seen: list[httpx2.Request] = []
-    mocked(server(seen)).create_study("wine", ["svm"], dataset="wine")
-    sent = json.loads(seen[0].content)
+    received: list[httpx2.Request] = []
+    mocked(server(received)).create_study("wine", ["svm"], dataset="wine")
+    sent = json.loads(received[0].content)
     assert sent["dataset"] == "wine"
     assert "data" not in sent
 
 
 def in_states(*states: str) -> tuple[Handler, list[str]]:
-    left, asked = list(states), list[str]()
+    pending, paths = list(states), list[str]()
 
     def handler(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request.url.path)
-        state = left.pop(0) if len(left) > 1 else left[0]
+        paths.append(request.url.path)
+        state = pending.pop(0) if len(pending) > 1 else pending[0]
         return httpx2.Response(200, content=json.dumps({**STUDY, "state": state}))
 
-    return handler, asked
+    return handler, paths
 
 
-def test_a_study_is_waited_for_until_it_is_closed() -> None:
-    handler, asked = in_states("open", "paused", "open", "closed", "open")
+def test_wait_returns_when_the_study_is_closed() -> None:
+    handler, paths = in_states("open", "paused", "open", "closed", "open")
     time = Time()
     found = StudyCalls(connected(handler, time)).wait(STUDY["id"])
     assert found.state == "closed"
-    assert asked == [f"/v1/studies/{STUDY['id']}"] * 4
+    assert paths == [f"/v1/studies/{STUDY['id']}"] * 4
     assert time.slept == [0.1, 0.2, 0.4]
 
 
-def test_waiting_ends_with_its_timeout() -> None:
-    handler, asked = in_states("open")
+def test_wait_raises_after_its_timeout() -> None:
+    handler, paths = in_states("open")
     time = Time()
     calls = StudyCalls(connected(handler, time))
     study = calls.study(STUDY["id"])
@@ -130,4 +130,4 @@ def test_waiting_ends_with_its_timeout() -> None:
         calls.wait(study, timeout=1.0)
     assert time.now == pytest.approx(1.0)
     assert time.slept == pytest.approx([0.1, 0.2, 0.4, 0.3])
-    assert len(asked) == 6  # the last look is at the end of the time
+    assert len(paths) == 6  # the last request is at the timeout

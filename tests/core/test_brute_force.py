@@ -1,4 +1,4 @@
-"""Studies, devices and trials come and go; `mdmt` against a computation from scratch."""
+"""`mdmt` against a computation from scratch, as studies, devices and trials come and go."""
 
 import math
 from typing import Any
@@ -11,13 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from scipy.stats import norm
 from support.problems import random_problem
 
-from bentham.core import Arm, Event, Scheduler, Study
+from bentham.core import Arm, Event, Scheduler, StudySpec
 from bentham.core.problem.decision import RUNNERS_UP
 from bentham.core.scheduler.replay import verify
 
 
 class Comparison(RuleBasedStateMachine):
-    """Studies, devices and trials come and go; `mdmt` against a computation from scratch."""
+    """Random events; every decision is compared with a computation from scratch."""
 
     layout = "shared"
 
@@ -29,7 +29,7 @@ class Comparison(RuleBasedStateMachine):
             self.problem.prior, warm_start="none", attempts=2, record=self.events.append
         )
         self.waiting = list(self.problem.studies)
-        self.served: list[Study] = []
+        self.served: list[StudySpec] = []
         self.devices: list[int] = []
         self.running: dict[int, tuple[int, Arm]] = {}
         self.observed: dict[Arm, float] = {}
@@ -47,11 +47,11 @@ class Comparison(RuleBasedStateMachine):
         self.served.append(study)
 
     @precondition(lambda self: self.served)
-    @rule(place=st.integers(0, 100))
-    def remove_study(self, place: int) -> None:
-        study = self.served.pop(place % len(self.served))
+    @rule(index=st.integers(0, 100))
+    def remove_study(self, index: int) -> None:
+        study = self.served.pop(index % len(self.served))
         self.scheduler.remove_study(study.name)
-        self.waiting.append(study)  # it may come back later, as the youngest
+        self.waiting.append(study)  # it may be added again later, as the newest
 
     @rule()
     def add_device(self) -> None:
@@ -62,18 +62,18 @@ class Comparison(RuleBasedStateMachine):
         self.devices.append(device)
 
     @precondition(lambda self: self.devices)
-    @rule(place=st.integers(0, 100))
-    def remove_device(self, place: int) -> None:
-        device = self.devices.pop(place % len(self.devices))
+    @rule(index=st.integers(0, 100))
+    def remove_device(self, index: int) -> None:
+        device = self.devices.pop(index % len(self.devices))
         trial = self.scheduler.devices[device]
         self.scheduler.remove_device(device)
         if trial is not None:
-            self.note_loss(trial)
+            self.record_loss(trial)
 
     @precondition(lambda self: self.running)
-    @rule(place=st.integers(0, 100), outcome=st.sampled_from(["tell", "tell", "lose", "fail"]))
-    def end_trial(self, place: int, outcome: str) -> None:
-        trial = sorted(self.running)[place % len(self.running)]
+    @rule(index=st.integers(0, 100), outcome=st.sampled_from(["tell", "tell", "lose", "fail"]))
+    def end_trial(self, index: int, outcome: str) -> None:
+        trial = sorted(self.running)[index % len(self.running)]
         _, arm = self.running[trial]
         if outcome == "tell":
             self.scheduler.tell(trial, self.problem.truth[arm])
@@ -86,21 +86,21 @@ class Comparison(RuleBasedStateMachine):
             del self.running[trial]
         else:
             self.scheduler.lose(trial)
-            self.note_loss(trial)
+            self.record_loss(trial)
 
-    def note_loss(self, trial: int) -> None:
+    def record_loss(self, trial: int) -> None:
         _, arm = self.running.pop(trial)
         self.lost[arm] = self.lost.get(arm, 0) + 1
         if self.lost[arm] >= 2:
             self.closed.add(arm)
 
     @precondition(lambda self: self.devices)
-    @rule(place=st.integers(0, 100))
-    def ask(self, place: int) -> None:
+    @rule(index=st.integers(0, 100))
+    def ask(self, index: int) -> None:
         idle = [d for d in self.devices if self.scheduler.devices[d] is None]
         if not idle:
             return
-        device = idle[place % len(idle)]
+        device = idle[index % len(idle)]
         rates = self.rates()
         decision = self.scheduler.ask(device)
         if not rates:
@@ -116,12 +116,12 @@ class Comparison(RuleBasedStateMachine):
         self.running[decision.trial] = device, arm
 
     def rates(self) -> dict[Arm, float]:
-        """Eq. 3 to 5 for every arm that may be run, from nothing."""
+        """Return Eq. 3 to 5 for every arm that may be run, computed from scratch."""
         busy = {arm for _, arm in self.running.values()}
         rates: dict[Arm, float] = {}
         for study in self.served:
-            own = [self.observed[arm] for arm in self.order if self.lists(study, arm)]
-            incumbent = max(own, default=study.floor)
+            scores = [self.observed[arm] for arm in self.order if self.lists(study, arm)]
+            incumbent = max(scores, default=study.floor)
             for model, cost in study.costs.items():
                 arm = Arm(study.dataset, model)
                 if arm in busy or arm in self.observed or arm in self.closed:
@@ -132,22 +132,22 @@ class Comparison(RuleBasedStateMachine):
                 rates[arm] = rates.get(arm, 0.0) + study.weight * improvement / cost
         return rates
 
-    def lists(self, study: Study, arm: Arm) -> bool:
+    def lists(self, study: StudySpec, arm: Arm) -> bool:
         return study.dataset == arm.dataset and arm.model in study.costs
 
     def belief(self, arm: Arm) -> tuple[float, float]:
         mean, covariance = self.dense(arm)
         prior = self.problem.prior
         key = prior.block_key(arm.dataset)
-        seen = [o for o in self.order if prior.block_key(o.dataset) == key]
-        places = [prior.columns(o.dataset)[o.model] for o in seen]
+        observed = [o for o in self.order if prior.block_key(o.dataset) == key]
+        columns = [prior.columns(o.dataset)[o.model] for o in observed]
         column = prior.columns(arm.dataset)[arm.model]
-        if not places:
+        if not columns:
             return float(mean[column]), math.sqrt(covariance[column, column])
-        gain = np.linalg.solve(covariance[np.ix_(places, places)], covariance[places, column])
-        scores = np.array([self.observed[o] for o in seen])
-        mu = mean[column] + gain @ (scores - mean[places])
-        variance = covariance[column, column] - gain @ covariance[places, column]
+        gain = np.linalg.solve(covariance[np.ix_(columns, columns)], covariance[columns, column])
+        scores = np.array([self.observed[o] for o in observed])
+        mu = mean[column] + gain @ (scores - mean[columns])
+        variance = covariance[column, column] - gain @ covariance[columns, column]
         return float(mu), math.sqrt(max(variance, 1e-300))
 
     def dense(self, arm: Arm) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Sums of products: against plain ones, and where there is nothing to sum."""
+"""Sums of products, also of empty operands."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from numpy.lib.stride_tricks import as_strided
 from bentham.core.gaussian.sums import contract
 
 
-def nothing(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """An empty array as numpy makes them, its strides zero, where memory holds no number."""
+def empty(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Return an empty array with zero strides, as numpy creates it, over memory with NaN."""
     return as_strided(np.full(3, np.nan), shape, (0,) * len(shape))
 
 
@@ -24,20 +24,23 @@ def nothing(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         ("k,km->m", [(3,), (3, 0)], (0,)),
     ],
 )
-def test_of_nothing_the_sum_is_zero(
+def test_sums_of_empty_operands_are_zero(
     subscripts: str, shapes: list[tuple[int, ...]], result: tuple[int, ...]
 ) -> None:
     views = [np.zeros([length + 1 for length in shape]) for shape in shapes]
-    for place, shape in enumerate(shapes):
-        operands = [view[tuple(map(slice, own))] for view, own in zip(views, shapes, strict=True)]
+    for index, shape in enumerate(shapes):
+        operands = [
+            view[tuple(map(slice, shape_of_view))]
+            for view, shape_of_view in zip(views, shapes, strict=True)
+        ]
         if 0 in shape:
-            operands[place] = nothing(*shape)
+            operands[index] = empty(*shape)
         found = contract(subscripts, *operands)
         assert found.shape == result
         assert np.array_equal(found, np.zeros(result))
 
 
-def test_of_something_it_is_the_usual_sum() -> None:
+def test_other_sums_agree_with_numpy() -> None:
     rng = np.random.default_rng(0)
     one, other = rng.normal(size=(3, 4)), rng.normal(size=(4, 5))
     assert contract("ij,jk->ik", one, other) == pytest.approx(one @ other)

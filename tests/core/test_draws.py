@@ -1,4 +1,4 @@
-"""Worlds are drawn from what is believed: their moments are the posterior's."""
+"""Sampled worlds: their moments are those of the posterior."""
 
 import numpy as np
 import pytest
@@ -19,15 +19,15 @@ def scores(worlds: list[Draw], dataset: str, models: list[str]) -> np.ndarray:
     return np.array([[world.score(dataset, model) for model in models] for world in worlds])
 
 
-def observed(scheduler: Scheduler, count: int, time: float = 0.0) -> None:
-    """Run a few trials, with scores that depend on their names alone."""
+def run_trials(scheduler: Scheduler, count: int, time: float = 0.0) -> None:
+    """Run a few trials whose scores depend only on study and model."""
     scheduler.add_device("gpu")
     for _ in range(count):
         decision = scheduler.ask("gpu", time=time)
         assert decision is not None
-        chance = np.random.default_rng([int(decision.study[1:]), int(decision.model[1:])])
-        time += float(chance.uniform(2.0, 9.0))
-        scheduler.tell(decision.trial, 0.9 - 0.1 * chance.exponential(), time=time)
+        rng = np.random.default_rng([int(decision.study[1:]), int(decision.model[1:])])
+        time += float(rng.uniform(2.0, 9.0))
+        scheduler.tell(decision.trial, 0.9 - 0.1 * rng.exponential(), time=time)
 
 
 @pytest.mark.parametrize("rank", [5, 2])
@@ -40,28 +40,28 @@ def test_moments_are_those_of_conditioning_a_gaussian(rank: int) -> None:
     first = scheduler.ask("gpu")
     assert first is not None
     scheduler.tell(first.trial, 0.8)
-    assert scheduler.ask("gpu") is not None  # what runs is drawn, too
+    assert scheduler.ask("gpu") is not None  # running arms are sampled, too
     known = int(first.model[1:])
-    left = [column for column in range(5) if column != known]
-    gain = covariance[left, known] / covariance[known, known]
-    expected = mean[left] + gain * (0.8 - mean[known])
-    spread = covariance[np.ix_(left, left)] - np.outer(gain, covariance[known, left])
+    unknown = [column for column in range(5) if column != known]
+    gain = covariance[unknown, known] / covariance[known, known]
+    expected = mean[unknown] + gain * (0.8 - mean[known])
+    conditional = covariance[np.ix_(unknown, unknown)] - np.outer(gain, covariance[known, unknown])
     worlds = draw(scheduler, streams(3000))
-    drawn = scores(worlds, "s0", [MODELS[column] for column in left])
-    scale = np.sqrt(np.diag(spread).max())
-    assert drawn.mean(axis=0) == pytest.approx(expected, abs=5.0 * scale / np.sqrt(3000))
-    assert np.cov(drawn.T) == pytest.approx(spread, abs=0.1 * scale**2)
+    sampled = scores(worlds, "s0", [MODELS[column] for column in unknown])
+    scale = np.sqrt(np.diag(conditional).max())
+    assert sampled.mean(axis=0) == pytest.approx(expected, abs=5.0 * scale / np.sqrt(3000))
+    assert np.cov(sampled.T) == pytest.approx(conditional, abs=0.1 * scale**2)
     assert set(scores(worlds, "s0", [first.model]).ravel()) == {0.8}
-    best = np.maximum(drawn.max(axis=1), 0.8)
+    best = np.maximum(sampled.max(axis=1), 0.8)
     assert [world.bests()["s0"] for world in worlds] == best.tolist()
 
 
 def test_expected_improvement_is_the_mean_over_worlds() -> None:
-    """With a warp and a t distribution, as they are learned."""
+    """With a learned warp and t distribution."""
     scheduler = Scheduler(LearnedPrior())
     for number in range(6):
         scheduler.add_study(f"s{number}", dict.fromkeys(MODELS, 1.0))
-    observed(scheduler, 18)
+    run_trials(scheduler, 18)
     learner = scheduler._state._learner
     assert learner is not None
     assert learner.parameters is not None
@@ -82,11 +82,11 @@ def test_expected_improvement_is_the_mean_over_worlds() -> None:
     assert compared > 8
 
 
-def test_one_more_world_leaves_the_others_as_they_are() -> None:
+def test_one_more_world_does_not_change_the_others() -> None:
     scheduler = Scheduler(LearnedPrior())
     for number in range(3):
         scheduler.add_study(f"s{number}", MODELS)
-    observed(scheduler, 5)
+    run_trials(scheduler, 5)
     few, more = draw(scheduler, streams(2)), draw(scheduler, streams(3))
     for study in scheduler.studies:
         for model in MODELS:
@@ -96,15 +96,15 @@ def test_one_more_world_leaves_the_others_as_they_are() -> None:
     assert more[1].score("s0", "m0") != more[2].score("s0", "m0") or scheduler.incumbent("s0")
 
 
-def test_costs_are_drawn_where_they_are_not_known() -> None:
+def test_unknown_costs_are_sampled() -> None:
     scheduler = Scheduler(LearnedPrior())
     for study in range(4):
         scheduler.add_study(f"s{study}", MODELS if study else dict.fromkeys(MODELS, 4.0))
-    nothing_known = draw(scheduler, streams(400))
-    logs = np.log([world.cost("s1", "m0") for world in nothing_known])
+    prior_worlds = draw(scheduler, streams(400))
+    logs = np.log([world.cost("s1", "m0") for world in prior_worlds])
     assert 1.3 < logs.std() < 1.7
-    assert {world.cost("s0", "m0") for world in nothing_known} == {4.0}
-    observed(scheduler, 9)
+    assert {world.cost("s0", "m0") for world in prior_worlds} == {4.0}
+    run_trials(scheduler, 9)
     worlds = draw(scheduler, streams(1000))
     costs = scheduler._state._costs
     belief = costs.belief("s2")
@@ -115,20 +115,20 @@ def test_costs_are_drawn_where_they_are_not_known() -> None:
     spreads = []
     for model in MODELS:
         column = learner.columns("s2")[model]
-        drawn = np.log([world.cost("s2", model) for world in worlds])
-        spreads.append(float(drawn.std()))
+        sampled = np.log([world.cost("s2", model) for world in worlds])
+        spreads.append(float(sampled.std()))
         if posterior.variance[column] == 0.0:
-            assert drawn == pytest.approx(posterior.mean[column])
+            assert sampled == pytest.approx(posterior.mean[column])
         else:
-            assert abs(np.mean(drawn < posterior.mean[column]) - 0.5) < 0.05
+            assert abs(np.mean(sampled < posterior.mean[column]) - 0.5) < 0.05
     assert max(spreads) > 0.05
 
 
-def test_estimates_that_proved_wrong_are_doubted_in_worlds_too() -> None:
+def test_wrong_declared_costs_are_corrected_in_worlds() -> None:
     scheduler = Scheduler(LearnedPrior())
     for study in range(3):
         scheduler.add_study(f"s{study}", dict.fromkeys(MODELS, 1.0))
-    observed(scheduler, 7)  # which took from 2 to 9
+    run_trials(scheduler, 7)  # with durations from 2 to 9
     costs = [world.cost("s1", "m4") for world in draw(scheduler, streams(300))]
     assert np.median(costs) > 1.5
     assert np.std(np.log(costs)) > 0.05

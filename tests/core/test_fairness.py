@@ -1,4 +1,4 @@
-"""What the service asks of the core: tenants, limits, patience, weights, history that comes."""
+"""Features of the core for the service: tenants, limits, patience, weights, added history."""
 
 from collections import Counter
 from dataclasses import replace
@@ -23,7 +23,7 @@ policies = st.sampled_from(POLICIES)
 
 
 class Pool:
-    """Studies of several tenants with a device, some arms tried; the same for the same seed."""
+    """Studies of several tenants, determined by the seed."""
 
     def __init__(self, seed: int, policy: str, tenants: int = 3, patience: int | None = None):
         self.random = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def arm(decision: Decision | None) -> Any:
 
 class TestBarred:
     @given(seeds, policies, st.integers(0, 12), st.sets(st.integers(0, 2)))
-    def test_the_barred_are_never_served_and_the_others_as_if_they_were_alone(
+    def test_barred_tenants_are_treated_as_if_absent(
         self, seed: int, policy: str, steps: int, barred_numbers: set[int]
     ) -> None:
         pool = Pool(seed, policy)
@@ -90,7 +90,7 @@ class TestBarred:
 
 class TestWeights:
     @given(seeds, policies, st.integers(0, 12))
-    def test_weights_are_named_exactly_when_they_changed_the_outcome(
+    def test_weights_are_reported_if_and_only_if_they_changed_the_outcome(
         self, seed: int, policy: str, steps: int
     ) -> None:
         pool = Pool(seed, policy)
@@ -108,14 +108,14 @@ class TestWeights:
         if not changes:
             assert (plain.study, plain.model) == (decision.study, decision.model)
             return
-        # A weight is divided out again: between arms as good as equal the last bit may decide.
+        # The weight is divided out again, so rounding may decide between nearly equal arms.
         assert changes[0].instead.value == pytest.approx(plain.value, rel=1e-12)
         if (plain.study, plain.model) == (decision.study, decision.model):
             runner_up = plain.runners_up[0]
             assert runner_up.value == pytest.approx(plain.value, rel=1e-12)
 
     @given(seeds, policies)
-    def test_a_weight_that_came_later_counts_as_if_it_had_been_there(
+    def test_a_changed_weight_has_the_same_effect_as_an_initial_one(
         self, seed: int, policy: str
     ) -> None:
         pool, other = Pool(seed, policy), Pool(seed, policy)
@@ -126,17 +126,15 @@ class TestWeights:
         assert pool.scheduler.decide(0) == other.scheduler.decide(0)
 
     @given(seeds, policies, st.integers(0, 12))
-    def test_to_whom_studies_belong_changes_no_decision(
-        self, seed: int, policy: str, steps: int
-    ) -> None:
-        """A tournament of each tenant, or one of all: the same winner and the same next three."""
+    def test_tenants_alone_change_no_decision(self, seed: int, policy: str, steps: int) -> None:
+        """One tournament per tenant or one in all: the same winner and the same runners-up."""
         several, one = Pool(seed, policy, tenants=5), Pool(seed, policy, tenants=5)
         one.scheduler = Scheduler(small_prior(MODELS), policy, warm_start="none")
         for study in several.scheduler.studies:
-            known = several.scheduler.beliefs(study)
+            beliefs = several.scheduler.beliefs(study)
             one.scheduler.add_study(
                 study,
-                {model: belief.cost for model, belief in known.items()},
+                {model: belief.cost for model, belief in beliefs.items()},
                 dataset=f"{several.tenant_of[study]}/{study}",
                 weight=several.weight_of[study],
                 floor=-1.0,
@@ -164,19 +162,19 @@ class TestPatience:
         seeds,
     )
     @hypothesis_settings(max_examples=60)
-    def test_nobody_is_passed_over_by_more_decisions_than_patience_says(
+    def test_no_study_waits_longer_than_patience(
         self, policy: str, studies: int, extra: int, steps: list[str], seed: int
     ) -> None:
         patience = 2 * (studies + 2) + extra
         random = np.random.default_rng(seed)
         scheduler = Scheduler(flat_prior(40), policy, warm_start="none", patience=patience)
         models = {f"m{model}": 1.0 for model in range(40)}
-        served: dict[str, int] = {}  # how many decisions passed over each study
+        passed_over: dict[str, int] = {}  # number of decisions since each study was served
         picked: Counter[str] = Counter()
 
         def add(name: str, weight: float) -> None:
             scheduler.add_study(name, models, dataset=name, weight=weight, tenant=name)
-            served[name] = 0
+            passed_over[name] = 0
 
         for number in range(studies):
             add(f"s{number}", float(10.0 ** random.integers(0, 7)))
@@ -184,18 +182,20 @@ class TestPatience:
         for device in range(len(steps)):
             scheduler.add_device(device)
         for device, step in enumerate(steps):
-            if step == "add" and len(served) < studies + 2:
-                add(f"late{len(served)}", 1.0)
+            if step == "add" and len(passed_over) < studies + 2:
+                add(f"late{len(passed_over)}", 1.0)
             elif step == "ask":
                 decision = scheduler.ask(device)
                 if decision is None:
                     continue
                 running.append(decision.trial)
-                served = {name: passed + 1 for name, passed in served.items()}
-                served[decision.study] = 0
+                passed_over = {name: count + 1 for name, count in passed_over.items()}
+                passed_over[decision.study] = 0
                 picked[decision.study] += 1
-                # With fewer picks than models, a study has something left to try.
-                assert all(served[name] <= patience for name in served if picked[name] < 40)
+                # A study with fewer picks than models has something left to try.
+                assert all(
+                    passed_over[name] <= patience for name in passed_over if picked[name] < 40
+                )
             elif running:
                 trial = running.pop(int(random.integers(len(running))))
                 if step == "tell":
@@ -203,7 +203,7 @@ class TestPatience:
                 else:
                     scheduler.lose(trial)
 
-    def test_the_guard_says_what_would_have_been_run(self) -> None:
+    def test_the_guard_reports_what_it_displaced(self) -> None:
         scheduler = Scheduler(flat_prior(30), "mdmt", warm_start="none", patience=6)
         models = {f"m{model}": 1.0 for model in range(30)}
         for name, weight in (("heavy", 1e6), ("light", 1.0)):
@@ -222,7 +222,7 @@ class TestPatience:
         assert ("light", Reason.GUARD) in reasons
         assert reasons[0] == ("heavy", Reason.POLICY)
 
-    def test_whoever_is_barred_is_not_served_by_the_guard(self) -> None:
+    def test_the_guard_does_not_serve_barred_tenants(self) -> None:
         scheduler = Scheduler(flat_prior(20), "mdmt", warm_start="none", patience=3)
         models = {f"m{model}": 1.0 for model in range(20)}
         for name, weight in (("heavy", 1e6), ("light", 1.0)):
@@ -232,18 +232,18 @@ class TestPatience:
             decision = scheduler.decide(device, {"light": "device-time"})
             assert decision is not None
             assert decision.study == "heavy"
-            scheduler.apply(core.TrialStarted(0.0, decision))
+            scheduler.apply(core.ArmStarted(0.0, decision))
 
 
 class TestReleased:
-    def test_a_release_is_no_attempt(self) -> None:
+    def test_a_release_does_not_count_as_an_attempt(self) -> None:
         scheduler = Scheduler(small_prior(1), warm_start="none", attempts=2)
         scheduler.add_study("a", {"m0": 1.0})
         scheduler.add_device(0)
         for _ in range(5):
             decision = scheduler.ask(0)
             assert decision is not None
-            scheduler.apply(core.TrialReleased(0.0, decision.trial))
+            scheduler.apply(core.ArmReleased(0.0, decision.trial))
         for _ in range(2):
             decision = scheduler.ask(0)
             assert decision is not None
@@ -254,8 +254,8 @@ class TestReleased:
 class TestHistory:
     @given(seeds, st.integers(1, 5), st.integers(2, 6), st.booleans())
     @hypothesis_settings(max_examples=15)
-    def test_history_that_comes_is_as_good_as_history_that_was_there(
-        self, seed: int, past: int, models: int, costly: bool
+    def test_added_history_is_equivalent_to_initial_history(
+        self, seed: int, past: int, models: int, with_costs: bool
     ) -> None:
         random = np.random.default_rng(seed)
         names = [f"m{model}" for model in range(models)]
@@ -266,30 +266,30 @@ class TestHistory:
         costs = random.uniform(1.0, 9.0, scores.shape)
         history = {
             f"past{study}": {
-                name: (float(scores[study, m]), float(costs[study, m]) if costly else None)
+                name: (float(scores[study, m]), float(costs[study, m]) if with_costs else None)
                 for m, name in enumerate(names) if np.isfinite(scores[study, m])
             }
             for study in range(past)
         }  # fmt: skip
-        seen = [name for name in names if any(name in runs for runs in history.values())]
-        columns = [names.index(name) for name in seen]
-        known = Scheduler(
-            LearnedPrior(seen, scores[:, columns]),
+        observed = [name for name in names if any(name in runs for runs in history.values())]
+        columns = [names.index(name) for name in observed]
+        initial = Scheduler(
+            LearnedPrior(observed, scores[:, columns]),
             past_costs={
                 dataset: {model: cost for model, (_, cost) in runs.items() if cost is not None}
                 for dataset, runs in history.items()
-            } if costly else None,
+            } if with_costs else None,
         )  # fmt: skip
-        told = Scheduler(LearnedPrior(seen))
-        told.apply(core.HistoryAdded(0.0, history))
-        for scheduler in (known, told):
-            scheduler.add_study("new", names if costly else dict.fromkeys(names, 2.0))
+        extended = Scheduler(LearnedPrior(observed))
+        extended.apply(core.HistoryAdded(0.0, history))
+        for scheduler in (initial, extended):
+            scheduler.add_study("new", names if with_costs else dict.fromkeys(names, 2.0))
             scheduler.add_device(0)
         for step in range(models):
-            decision = known.ask(0, time=float(step))
-            assert told.ask(0, time=float(step)) == decision
+            decision = initial.ask(0, time=float(step))
+            assert extended.ask(0, time=float(step)) == decision
             assert decision is not None
-            for scheduler in (known, told):
+            for scheduler in (initial, extended):
                 scheduler.tell(decision.trial, step / 10.0, time=step + 0.5)
 
     def test_a_model_new_to_several_past_studies_gets_one_column(self) -> None:

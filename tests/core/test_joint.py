@@ -1,4 +1,4 @@
-"""Running trials count: marginal gains against Monte Carlo, and what they change."""
+"""Marginal gains given the running trials, against Monte Carlo, and their effect on decisions."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from bentham.core.gaussian.validation import Vector
 from bentham.core.gaussian.warp import Warp
 from bentham.core.policies import highest_rate, joint
 from bentham.core.policies.joint import draws, marginal_gains
-from bentham.core.problem.study import Study
+from bentham.core.problem.study import StudySpec
 from bentham.core.state.blocks import Block
 from bentham.core.state.state import State
 from bentham.core.state.study_state import StudyState
@@ -22,7 +22,7 @@ from bentham.core.state.study_state import StudyState
 
 def block_of(prior: BlockPrior, incumbent: float, weight: float = 1.0) -> Block:
     block = Block(0, prior)
-    spec = Study("s", dict.fromkeys([f"m{i}" for i in range(prior.size)], 1.0), weight=weight)
+    spec = StudySpec("s", dict.fromkeys([f"m{i}" for i in range(prior.size)], 1.0), weight=weight)
     study = StudyState(spec, 0, block, np.arange(prior.size), np.ones(prior.size))
     study.incumbent = incumbent
     block.add(study)
@@ -53,13 +53,13 @@ def test_marginal_gains_against_monte_carlo(seed: int, softness: float) -> None:
         gains = 2.0 * np.maximum(scores[:, column] - best, 0.0)
         truth = gains.mean()
         assert many[column] == pytest.approx(truth, rel=0.02, abs=0.02)
-        # Few draws err in proportion to the spread: over 400 seeds by 0.8 standard errors of plain
-        # sampling at most, since they are spread evenly and of the arm itself nothing is drawn.
+        # The error of few draws grows with the spread. Over 400 seeds it was at most 0.8 standard
+        # errors of plain sampling: the draws are evenly spread, and the arm itself is not sampled.
         error = gains.std() / joint.DRAWS**0.5
         assert few[column] == pytest.approx(truth, abs=0.02 + 2.0 * error)
 
 
-def test_an_arm_that_is_sure_to_be_beaten_adds_nothing() -> None:
+def test_an_arm_that_is_certainly_worse_than_a_running_one_has_no_gain() -> None:
     covariance = np.diag([1e-6, 1e-6])
     prior = BlockPrior.of(
         np.array([0.9, 0.5]), np.diag(covariance).copy(), np.arange(2), covariance.__getitem__
@@ -69,7 +69,7 @@ def test_an_arm_that_is_sure_to_be_beaten_adds_nothing() -> None:
     assert marginal_gains(block, np.array([0]))[1] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_devices_do_not_crowd_on_one_study() -> None:
+def test_devices_are_spread_over_studies() -> None:
     models = ["m0", "m1"]
     prior = SharedPrior(models, [0.8, 0.7], 0.01 * np.eye(2))
     picked = {}
@@ -101,7 +101,7 @@ def test_with_nothing_running_it_is_mdmt() -> None:
     assert runs["mdmt"] == runs["joint"]
 
 
-def test_studies_on_one_dataset_share_what_is_running() -> None:
+def test_studies_on_one_dataset_share_running_arms() -> None:
     prior = SharedPrior(["m0", "m1", "m2"], [0.8, 0.7, 0.7], 0.01 * np.eye(3))
     scheduler = Scheduler(prior, "joint", warm_start="none")
     scheduler.add_study("a", {"m0": 1.0, "m1": 1.0}, dataset="d")
@@ -111,7 +111,10 @@ def test_studies_on_one_dataset_share_what_is_running() -> None:
     first, second = scheduler.ask(0), scheduler.ask(1)
     assert first is not None
     assert second is not None
-    assert (first.model, second.model) == ("m1", "m0")  # both gain by m1; then m0 promises more
+    assert (first.model, second.model) == (
+        "m1",
+        "m0",
+    )  # m1 helps both; after it, m0 has the higher mean
 
 
 def test_draws_are_normal_and_fixed() -> None:
@@ -123,7 +126,7 @@ def test_draws_are_normal_and_fixed() -> None:
     assert draws(4, 2).tolist() == draws(4, 2).tolist()
 
 
-def test_cost_may_count_more_or_less() -> None:
+def test_cost_exponent() -> None:
     prior = SharedPrior(["m0", "m1"], [0.8, 0.5], 0.01 * np.eye(2))
     first = {}
     for exponent in (0.0, 1.0):
@@ -158,9 +161,7 @@ def two_studies(weight: float = 1.0) -> Scheduler:
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])
-def test_after_an_error_nothing_is_forgotten(
-    weight: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_leaves_caches_consistent(weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler, expected = two_studies(weight), two_studies(weight).decide(0)
     for name in ("gains", "unweighted_gains") if weight != 1.0 else ("gains",):
         with monkeypatch.context() as patch:
@@ -174,7 +175,7 @@ def _raise(*_: object) -> None:
     raise MemoryError
 
 
-def test_what_is_no_number_is_recorded_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nan_is_recorded_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highest_rate, "_best_few", numbers_only.ranked)
     monkeypatch.setattr(
         outlook, "gaussian_improvement", lambda mean, *_: np.full_like(mean, np.nan)
@@ -189,15 +190,17 @@ def test_what_is_no_number_is_recorded_as_nothing(monkeypatch: pytest.MonkeyPatc
     assert scheduler.ask(0) is not None
 
 
-def test_an_arm_whose_gain_is_no_number_is_tried_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_arm_with_nan_gain_is_tried_last(monkeypatch: pytest.MonkeyPatch) -> None:
     gains = joint.Joint.gains
 
-    def partly(policy: joint.Joint, state: State, block: Block) -> Vector:
+    def with_nan(policy: joint.Joint, state: State, block: Block) -> Vector:
         found = gains(policy, state, block)
-        return np.where(np.arange(2) < block.order, np.nan, found)  # the second study's first
+        return np.where(
+            np.arange(2) < block.order, np.nan, found
+        )  # the first model of the second study
 
     monkeypatch.setattr(highest_rate, "_best_few", numbers_only.ranked)
-    monkeypatch.setattr(joint.Joint, "gains", partly)
+    monkeypatch.setattr(joint.Joint, "gains", with_nan)
     scheduler, tried = two_studies(), []
     while (decision := scheduler.ask(0)) is not None:
         tried.append((decision.study, decision.model))

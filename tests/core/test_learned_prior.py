@@ -1,4 +1,4 @@
-"""A scheduler with a learned prior: replay, new models, degenerate data, and that it learns."""
+"""A scheduler with a learned prior: replay, new models, degenerate data, and learning."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bentham.core import Event, LearnedPrior, Scheduler, prior_from, recover, verify
 from bentham.core.learning.fit import Parameters, fit
-from bentham.core.problem.events import TrialStarted
+from bentham.core.problem.events import ArmStarted
 from bentham.errors import IllegalEvent, InvalidInput, InvalidPrior
 from bentham.sim import Disturbances, read_recording, write_recording
 from bentham.sim.experiment import Experiment, run_experiment
@@ -20,7 +20,7 @@ from bentham.tables import load_table
 
 
 def serve(scheduler: Scheduler, scores: dict[tuple[str, str], float], trials: int = 10**6) -> int:
-    """Run trials one after the other, a unit of time each; returns how many there were."""
+    """Run trials one after the other, at unit intervals; return their number."""
     for trial in range(trials):
         decision = scheduler.ask(0, time=float(trial))
         if decision is None:
@@ -53,12 +53,12 @@ def test_record_and_replay(
     write_recording(path, outcome.recording())
     recording = read_recording(path)
     assert verify(recording.scheduler(), recording.events) == []
-    # Recovery in the middle goes on as the run did, however often anybody looked.
+    # A scheduler recovered in the middle continues in the same way, however often it is queried.
     half = len(recording.events) // 2
     recovered = recording.scheduler()
     recover(recovered, recording.events[:half])
     for event in recording.events[half:]:
-        if isinstance(event, TrialStarted):
+        if isinstance(event, ArmStarted):
             for study in recovered.studies:
                 recovered.beliefs(study)
             assert recovered.decide(event.decision.device) == event.decision
@@ -71,11 +71,11 @@ def test_a_prior_as_plain_data() -> None:
         ["a", "b"], [[0.5, np.nan], [0.1, 0.2]], [[1.0, 0.0], [3.0, 1.0]], [0, 0], {"warp": False}
     )
     data = json.loads(json.dumps(prior.describe()))
-    again = prior_from(data)
-    assert isinstance(again, LearnedPrior)
-    assert again.describe() == prior.describe()
-    assert np.isnan(again.history[0, 1])
-    assert not again.switches.warp
+    restored = prior_from(data)
+    assert isinstance(restored, LearnedPrior)
+    assert restored.describe() == prior.describe()
+    assert np.isnan(restored.history[0, 1])
+    assert not restored.switches.warp
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_a_prior_as_plain_data() -> None:
         ({"switches": {"luck": True}}, "unknown switch"),
     ],
 )
-def test_priors_that_are_none(arguments: dict[str, object], words: str) -> None:
+def test_invalid_priors(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidPrior, match=words):
         LearnedPrior(**arguments)  # type: ignore[arg-type]
 
 
-def test_models_and_studies_may_come_at_any_time() -> None:
+def test_models_and_studies_may_be_added_at_any_time() -> None:
     scheduler = Scheduler()
     scheduler.add_device(0)
     rng = np.random.default_rng(0)
@@ -113,17 +113,17 @@ def test_models_and_studies_may_come_at_any_time() -> None:
             best[1]
             >= max(score for (study, _), score in scores.items() if study == f"s{number}") - 1e-12
             or number >= 4
-        )  # two datasets are shared: their arms are run once
+        )  # two datasets are shared; their arms run once
 
 
-def test_a_refused_study_leaves_no_model_behind() -> None:
+def test_a_refused_study_adds_no_models() -> None:
     scheduler = Scheduler()
     scheduler.add_study("s", {"a": 1.0})
     with pytest.raises(IllegalEvent):
         scheduler.add_study("s", {"b": 1.0})
     scheduler.add_device(0)
     scheduler.add_study("t", {"c": 1.0, "b": 1.0}, dataset="s")
-    # Ties go to the model known first: c, had the refused study brought b.
+    # Ties go to the model that was known first.
     first = scheduler.ask(0)
     assert first is not None
     assert first.model == "a"
@@ -137,7 +137,7 @@ def degenerate() -> dict[str, tuple[list[str], object, dict[tuple[str, str], flo
     return {
         "one history study": (names, [[0.1, 0.2, 0.3]], plain),
         "an empty history": (names, [], plain),
-        "history of nothing but holes": (names, [[None] * 3, [None] * 3], plain),
+        "history without scores": (names, [[None] * 3, [None] * 3], plain),
         "a model without history": (names, [[0.5, None, 0.3], [0.4, None, 0.1]], plain),
         "all scores equal": (names, [[0.7] * 3] * 4, equal),
         "all scores zero": (names, [[0.0] * 3] * 4, dict.fromkeys(plain, 0.0)),
@@ -166,7 +166,7 @@ def test_degenerate_data(case: str, learned_costs: bool) -> None:
             assert np.isfinite([belief.mean, belief.sigma, belief.expected_improvement]).all()
 
 
-def test_thousands_of_studies_that_never_ran_a_model() -> None:
+def test_thousands_of_studies_and_a_model_that_never_ran() -> None:
     scheduler = Scheduler()
     for number in range(3000):
         scheduler.add_study(f"s{number}", {"often": 1.0, "never": 1e6})
@@ -212,33 +212,33 @@ def test_it_has_less_regret_than_the_paper() -> None:
     assert regret["learned"] < 0.8 * regret["sample"]
 
 
-def test_each_piece_can_be_switched_off() -> None:
+def test_each_part_can_be_switched_off() -> None:
     table = load_table("oboe:8").only(range(0, 400, 16))
-    found = {}
-    for piece in ((), ("serving",), ("warp",), ("scales",), ("strengths",)):
-        experiment = Experiment(table, devices=4, switched_off=piece)
+    models_run = {}
+    for parts in ((), ("serving",), ("warp",), ("scales",), ("strengths",)):
+        experiment = Experiment(table, devices=4, switched_off=parts)
         outcome = run_experiment(experiment, None, 1)
-        assert outcome.summary()["switched_off"] == list(piece)
-        found[piece] = [trial.model for trial in outcome.run.trials]
-    assert len({tuple(models) for models in found.values()}) == 5  # each has an effect
+        assert outcome.summary()["switched_off"] == list(parts)
+        models_run[parts] = [trial.model for trial in outcome.run.trials]
+    assert len({tuple(models) for models in models_run.values()}) == 5  # each has an effect
 
 
-def test_a_belief_reaches_every_study_in_the_end() -> None:
+def test_every_study_gets_the_latest_parameters_eventually() -> None:
     scheduler = Scheduler()
-    for number in range(200):  # more than are renewed at one event
+    for number in range(200):  # more than are updated at one event
         scheduler.add_study(f"s{number}", {"a": 1.0, "b": 1.0 + number})
     scheduler.add_device(0)
     events: list[Event] = []
     for _ in range(30):
         decision = scheduler.ask(0)
         assert decision is not None
-        events.append(TrialStarted(0.0, decision))
+        events.append(ArmStarted(0.0, decision))
         scheduler.tell(decision.trial, 0.9 if decision.model == "a" else 0.2)
-    far = scheduler.beliefs("s199")
-    assert far["a"].mean == pytest.approx(0.9, abs=0.05)
+    beliefs = scheduler.beliefs("s199")
+    assert beliefs["a"].mean == pytest.approx(0.9, abs=0.05)
 
 
-def test_the_example_of_the_package(tmp_path: Path) -> None:
+def test_the_example_in_the_package_docstring(tmp_path: Path) -> None:
     events: list[Event] = []
     scheduler = Scheduler(record=events.append)
     scheduler.add_study("wine", ["svm", "forest"], rows=178, columns=13)
@@ -246,13 +246,13 @@ def test_the_example_of_the_package(tmp_path: Path) -> None:
     decision = scheduler.ask("gpu-0", time=0.0)
     assert decision is not None
     scheduler.tell(decision.trial, 0.91, time=5.0)
-    again = Scheduler()
-    recover(again, events)
-    assert again.decide("gpu-0") == scheduler.decide("gpu-0")
+    restored = Scheduler()
+    recover(restored, events)
+    assert restored.decide("gpu-0") == scheduler.decide("gpu-0")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_that_nobody_lists_here_cannot_be_started() -> None:
+def test_a_model_that_no_study_of_the_dataset_lists_cannot_be_started() -> None:
     scheduler = Scheduler()
     scheduler.add_study("a", {"x": 1.0, "y": 1.0})
     scheduler.add_study("b", {"z": 1.0})
@@ -260,7 +260,7 @@ def test_a_model_that_nobody_lists_here_cannot_be_started() -> None:
     decision = scheduler.decide(0)
     assert decision is not None
     with pytest.raises(IllegalEvent, match="cannot be run"):
-        scheduler.apply(TrialStarted(0.0, replace(decision, study="a", dataset="a", model="z")))
+        scheduler.apply(ArmStarted(0.0, replace(decision, study="a", dataset="a", model="z")))
 
 
 def test_scores_far_from_zero() -> None:
@@ -275,7 +275,7 @@ def test_scores_far_from_zero() -> None:
     assert sigmas == pytest.approx([0.01, 0.01], rel=0.5)
 
 
-def test_without_serving_history_is_all() -> None:
+def test_without_serving_only_history_is_used() -> None:
     prior = LearnedPrior(["a", "b"], [[0.5, 0.6]] * 3, switches={"serving": False})
     scheduler = Scheduler(prior)
     for study in ("s", "t"):
@@ -288,8 +288,8 @@ def test_without_serving_history_is_all() -> None:
     assert scheduler.beliefs("t") == before
 
 
-def test_kinds_are_texts() -> None:
-    with pytest.raises(InvalidInput, match="name it by a text"):
+def test_kinds_are_strings() -> None:
+    with pytest.raises(InvalidInput, match="give a string"):
         Scheduler().add_device(0, kind=3)  # type: ignore[arg-type]
 
 
@@ -306,7 +306,7 @@ def test_extreme_costs_to_a_power(exponent: float) -> None:
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=25)
-def test_whatever_happens_recovery_comes_to_the_same(seed: int) -> None:
+def test_recovery_from_random_events(seed: int) -> None:
     rng = np.random.default_rng(seed)
     events: list[Event] = []
     live = Scheduler(record=events.append)
@@ -319,7 +319,7 @@ def test_whatever_happens_recovery_comes_to_the_same(seed: int) -> None:
             names = [f"m{m}" for m in rng.permutation(4 + step // 30)[:3]]
             costs = {name: None if rng.random() < 0.3 else 2.0 for name in names}
             rows = int(rng.integers(1, 1000)) if rng.random() < 0.5 else None
-            # A dataset of its own in most cases: else given costs would have to agree.
+            # Declared costs of one dataset must agree, so few studies share a dataset.
             live.add_study(f"s{step}", costs, rows=rows, dataset=f"d{step // 20}", time=clock)
         elif action < 0.15:
             live.remove_study(str(rng.choice(live.studies)), time=clock)
@@ -346,7 +346,7 @@ def test_whatever_happens_recovery_comes_to_the_same(seed: int) -> None:
     assert verify(Scheduler(), events[:-1]) == []
 
 
-def test_a_fit_that_is_no_number_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_with_nan_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler = Scheduler()
     scheduler.add_study("a", {"x": 1.0, "y": 1.0, "z": 1.0})
     scheduler.add_device(0)
@@ -367,6 +367,6 @@ def test_a_fit_that_is_no_number_is_not_believed(monkeypatch: pytest.MonkeyPatch
     step(0.7)
     after = scheduler.beliefs("a")
     assert all(np.isfinite([each.mean, each.sigma, each.cost]).all() for each in after.values())
-    assert after != before  # the score itself counts
+    assert after != before  # the score itself is used
     step(0.6)
     assert scheduler.finished

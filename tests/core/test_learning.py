@@ -1,4 +1,4 @@
-"""The learned prior: its mathematics against plain implementations, and what it makes of data."""
+"""The learned prior: its mathematics against plain implementations, and fits of generated data."""
 
 import numpy as np
 import numpy.typing as npt
@@ -23,32 +23,32 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def partly_observed(seed: int, studies: int, models: int) -> tuple[list[Observed], Matrix, Matrix]:
-    """Studies with some of their scores, the mean and the covariance that they are drawn from."""
+    """Return studies with some scores, and the mean and covariance they are sampled from."""
     rng = np.random.default_rng(seed)
     mean, covariance = rng.normal(size=models), random_covariance(rng, models)
     root = np.linalg.cholesky(covariance)
     observed = []
     for _ in range(studies):
-        seen = rng.permutation(models)[: rng.integers(1, models + 1)]
-        observed.append(Observed(seen, (mean + root @ rng.standard_normal(models))[seen]))
+        columns = rng.permutation(models)[: rng.integers(1, models + 1)]
+        observed.append(Observed(columns, (mean + root @ rng.standard_normal(models))[columns]))
     return observed, mean, covariance
 
 
 @given(seed=seeds)
 @settings(max_examples=40)
-def test_conditioning_many_datasets_is_conditioning_each(seed: int) -> None:
+def test_batched_conditioning_equals_single_conditioning(seed: int) -> None:
     observed, mean, covariance = partly_observed(seed, studies=7, models=5)
     count = 0
-    for places, batch in batches(observed, 5):
+    for indices, batch in batches(observed, 5):
         rows, innovation, sigma = condition(batch, batch.score, mean, covariance)
-        for place, w, u, s in zip(places, rows, innovation, sigma, strict=True):
-            seen, scores = observed[place]
-            known = covariance[np.ix_(seen, seen)]
-            gain = np.linalg.solve(known, covariance[seen]).T
-            assert mean + u @ w == pytest.approx(mean + gain @ (scores - mean[seen]), abs=1e-8)
-            left = covariance - gain @ covariance[seen]
-            assert covariance - w.T @ w == pytest.approx(left, abs=1e-8)
-            residual = scores - mean[seen]
+        for index, w, u, s in zip(indices, rows, innovation, sigma, strict=True):
+            columns, scores = observed[index]
+            known = covariance[np.ix_(columns, columns)]
+            gain = np.linalg.solve(known, covariance[columns]).T
+            assert mean + u @ w == pytest.approx(mean + gain @ (scores - mean[columns]), abs=1e-8)
+            conditional = covariance - gain @ covariance[columns]
+            assert covariance - w.T @ w == pytest.approx(conditional, abs=1e-8)
+            residual = scores - mean[columns]
             assert u @ u == pytest.approx(residual @ np.linalg.solve(known, residual))
             logs = np.log(s[s > 0.0]).sum()
             assert 2.0 * logs == pytest.approx(np.linalg.slogdet(known)[1], abs=1e-8)
@@ -56,15 +56,15 @@ def test_conditioning_many_datasets_is_conditioning_each(seed: int) -> None:
     assert count == 7
 
 
-def test_innovations_of_one_covariance_each() -> None:
+def test_innovations_with_one_covariance_per_dataset() -> None:
     rng = np.random.default_rng(1)
     matrices = [random_covariance(rng, 4) for _ in range(3)]
     residuals = rng.normal(size=(4, 3))
     found, sigma = innovations(np.stack(matrices, axis=-1), residuals)
-    for place, matrix in enumerate(matrices):
+    for index, matrix in enumerate(matrices):
         factor = np.linalg.cholesky(matrix)
-        assert found[:, place] == pytest.approx(np.linalg.solve(factor, residuals[:, place]))
-        assert sigma[:, place] == pytest.approx(np.diag(factor))
+        assert found[:, index] == pytest.approx(np.linalg.solve(factor, residuals[:, index]))
+        assert sigma[:, index] == pytest.approx(np.diag(factor))
 
 
 def log_posterior(
@@ -75,7 +75,7 @@ def log_posterior(
     common: float,
     strengths: Strengths,
 ) -> float:
-    """What MAP-EM climbs, written down directly: multivariate t's and the two priors."""
+    """Return the objective of MAP-EM, computed directly: multivariate t's and the two priors."""
     total = sum(
         multivariate_t.logpdf(
             study.scores,
@@ -96,7 +96,7 @@ def log_posterior(
 
 @given(seed=seeds, freedom=st.sampled_from([3.0, 10.0, 1e6]))
 @settings(max_examples=30)
-def test_every_pass_of_em_climbs(seed: int, freedom: float) -> None:
+def test_every_em_step_increases_the_objective(seed: int, freedom: float) -> None:
     observed, _, _ = partly_observed(seed, studies=8, models=4)
     strengths = Strengths(target=3.0, mean=2.0, freedom=freedom, tail=5.0)
     target, common = np.eye(4), 0.3
@@ -111,7 +111,7 @@ def test_every_pass_of_em_climbs(seed: int, freedom: float) -> None:
         before = after
 
 
-def test_with_complete_studies_em_is_the_formula() -> None:
+def test_em_of_complete_studies_has_a_closed_form() -> None:
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(20, 3))
     observed = [Observed(np.arange(3), row) for row in scores]
@@ -125,7 +125,7 @@ def test_with_complete_studies_em_is_the_formula() -> None:
     assert covariance == pytest.approx((scatter + 5.0 * np.eye(3)) / (20.0 + 5.0 + 1.0))
 
 
-def test_em_finds_the_covariance_again() -> None:
+def test_em_recovers_the_covariance() -> None:
     observed, mean, covariance = partly_observed(3, studies=3000, models=4)
     found = fit(observed, 4, switches=Switches(warp=False))
     assert found is not None
@@ -140,7 +140,7 @@ def test_em_finds_the_covariance_again() -> None:
 
 @given(seed=seeds, freedom=st.floats(2.0, 30.0))
 @settings(max_examples=40)
-def test_scores_in_turn_make_the_multivariate_t(seed: int, freedom: float) -> None:
+def test_sequential_log_scores_sum_to_the_multivariate_t(seed: int, freedom: float) -> None:
     rng = np.random.default_rng(seed)
     covariance, residual = random_covariance(rng, 5), rng.normal(size=5)
     innovation, sigma = innovations(covariance[..., np.newaxis], residual[:, np.newaxis])
@@ -153,8 +153,8 @@ def test_scores_in_turn_make_the_multivariate_t(seed: int, freedom: float) -> No
     assert first == pytest.approx(float(expected))
 
 
-def test_leaving_a_study_out_leaves_it_out() -> None:
-    # The prediction of a study must not depend on its scores: predict it with others' moments.
+def test_leave_one_out_equals_refitting_without_the_study() -> None:
+    # The prediction of a study must not depend on its scores: predict it from the other studies.
     rng = np.random.default_rng(4)
     scores = rng.normal(size=(6, 5))
     target, common = np.eye(5), 0.0
@@ -164,13 +164,13 @@ def test_leaving_a_study_out_leaves_it_out() -> None:
     totals = {}
     for nu in (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0):
         total = 0.0
-        for left in range(6):
-            others = [study for place, study in enumerate(observed) if place != left]
-            known = expect(list(batches(others, 5)), np.zeros(5), np.eye(5), 1e9)
+        for left_out in range(6):
+            others = [study for index, study in enumerate(observed) if index != left_out]
+            moments_without = expect(list(batches(others, 5)), np.zeros(5), np.eye(5), 1e9)
             mean, covariance = maximise(
-                known, target, common, Strengths(nu, strengths.mean, 1e9, 1e9)
+                moments_without, target, common, Strengths(nu, strengths.mean, 1e9, 1e9)
             )
-            total += float(multivariate_t.logpdf(scores[left], mean, covariance, df=1e9))
+            total += float(multivariate_t.logpdf(scores[left_out], mean, covariance, df=1e9))
         totals[nu] = total
     found = choose(np.arange(6), pack(observed), moments, target, common, strengths)
     assert found.target == max(totals, key=totals.__getitem__)
@@ -181,7 +181,7 @@ def kernel_studies(rng: np.random.Generator, studies: int, features: Matrix) -> 
     return np.asarray(rng.standard_normal((studies, len(features))) @ np.linalg.cholesky(matrix).T)
 
 
-def test_a_kernel_over_features_is_found_and_trusted() -> None:
+def test_a_kernel_over_features_is_found_and_weighted() -> None:
     rng = np.random.default_rng(5)
     features = np.linspace(0.0, 1.0, 12)[:, np.newaxis]
     observed = [Observed(np.arange(12), row) for row in kernel_studies(rng, 12, features)]
@@ -189,25 +189,25 @@ def test_a_kernel_over_features_is_found_and_trusted() -> None:
     assert found is not None
     assert found.target.smoothness >= 0.99
     assert 0.15 < found.target.lengths[0] < 0.6
-    assert found.strengths.target >= 100.0  # the truth is the target: believe it
+    assert found.strengths.target >= 100.0  # the target is the truth, so it gets a high weight
     assert found.warp.straight
 
 
-def test_features_that_say_nothing_are_not_believed() -> None:
+def test_uninformative_features_are_ignored() -> None:
     rng = np.random.default_rng(6)
     scores = rng.normal(size=(40, 10)) + 2.0 * rng.normal(size=(40, 1))
     observed = [Observed(np.arange(10), row) for row in scores]
     features = rng.uniform(size=(10, 1))
     found = fit(observed, 10, Features(features, (0,)))
     assert found is not None
-    # Whatever the parameters, they amount to one correlation of all pairs, that of the level.
+    # Whatever the parameters, all pairs have the same correlation, that of the level.
     matrix = found.target.matrix(10, Features(features, (0,)))
     pairs = matrix[~np.eye(10, dtype=bool)]
     assert np.ptp(pairs) < 0.1
     assert 0.5 < pairs.mean() < 0.9
 
 
-def test_the_likeliest_target_has_the_variance_of_the_data() -> None:
+def test_the_most_likely_target_has_the_variance_of_the_data() -> None:
     rng = np.random.default_rng(7)
     scores = 3.0 * rng.normal(size=(200, 6))
     sample = pack([Observed(np.arange(6), row) for row in scores])
@@ -216,36 +216,36 @@ def test_the_likeliest_target_has_the_variance_of_the_data() -> None:
     assert variance == pytest.approx(9.0, rel=0.1)
 
 
-def test_a_ceiling_is_seen() -> None:
+def test_a_ceiling_is_detected() -> None:
     rng = np.random.default_rng(8)
     level = rng.normal(1.5, 1.0, (60, 1))
     hidden = level + 0.5 * rng.normal(size=(60, 6))
-    crowded = 1.0 - np.exp(-np.maximum(hidden, -1.0))  # scores crowd below 1
-    plain = [Observed(np.arange(6), row) for row in hidden]
-    bent = [Observed(np.arange(6), row) for row in crowded]
-    assert fit_warp(plain, 6).straight
-    warp = fit_warp(bent, 6)
+    compressed = 1.0 - np.exp(-np.maximum(hidden, -1.0))  # scores are compressed below 1
+    straight = [Observed(np.arange(6), row) for row in hidden]
+    warped = [Observed(np.arange(6), row) for row in compressed]
+    assert fit_warp(straight, 6).straight
+    warp = fit_warp(warped, 6)
     assert not warp.straight
-    assert warp.top == pytest.approx(crowded.max())
-    assert fit_warp(bent[:2], 6).straight  # two studies say too little
+    assert warp.top == pytest.approx(compressed.max())
+    assert fit_warp(warped[:2], 6).straight  # two studies are not enough evidence
 
 
-def test_studies_of_unequal_scale_are_seen() -> None:
+def test_unequal_scales_of_studies_are_detected() -> None:
     rng = np.random.default_rng(9)
     scales = np.exp(1.2 * rng.normal(size=(60, 1)))
-    apart = [Observed(np.arange(6), row) for row in scales * rng.normal(size=(60, 6))]
-    alike = [Observed(np.arange(6), row) for row in rng.normal(size=(60, 6))]
-    some, none = None, None
-    for _ in range(4):  # each fit begins where the last one ended
-        some = fit(apart, 6, before=some, switches=Switches(warp=False))
-        none = fit(alike, 6, before=none, switches=Switches(warp=False))
-    assert some is not None
-    assert none is not None
-    assert some.strengths.freedom <= 4.0
-    assert none.strengths.freedom >= 16.0
-    off = fit(apart, 6, switches=Switches(warp=False, scales=False))
-    assert off is not None
-    assert off.strengths.freedom > 1e6
+    unequal = [Observed(np.arange(6), row) for row in scales * rng.normal(size=(60, 6))]
+    equal = [Observed(np.arange(6), row) for row in rng.normal(size=(60, 6))]
+    unequal_fit, equal_fit = None, None
+    for _ in range(4):  # each fit starts from the previous one
+        unequal_fit = fit(unequal, 6, before=unequal_fit, switches=Switches(warp=False))
+        equal_fit = fit(equal, 6, before=equal_fit, switches=Switches(warp=False))
+    assert unequal_fit is not None
+    assert equal_fit is not None
+    assert unequal_fit.strengths.freedom <= 4.0
+    assert equal_fit.strengths.freedom >= 16.0
+    without_scales = fit(unequal, 6, switches=Switches(warp=False, scales=False))
+    assert without_scales is not None
+    assert without_scales.strengths.freedom > 1e6
 
 
 def test_a_fit_is_a_pure_function() -> None:
@@ -267,12 +267,12 @@ def test_the_work_of_a_fit_is_bounded() -> None:
     others = fit(observed, models, turn=1)
     assert some is not None
     assert others is not None
-    assert some.mean.tolist() != others.mean.tolist()  # each takes other studies
+    assert some.mean.tolist() != others.mean.tolist()  # each uses other studies
 
 
 @given(seed=seeds, more=st.integers(1, 5))
 @settings(max_examples=30)
-def test_models_that_come_later_keep_it_a_covariance(seed: int, more: int) -> None:
+def test_added_models_keep_the_covariance_valid(seed: int, more: int) -> None:
     covariance = random_covariance(np.random.default_rng(seed), 4, rank=2)
     wider = extended(Parameters(np.arange(4.0), covariance), 4 + more)
     assert np.linalg.eigvalsh(wider.covariance).min() > -1e-9

@@ -1,4 +1,4 @@
-"""What a scheduler says of studies: it changes nothing, and agrees with what it does."""
+"""Queries of a scheduler: they change nothing and agree with its decisions."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def serving(policy: str | None = None, warm_start: str | None = None) -> Schedul
     return scheduler
 
 
-def test_columns_are_the_beliefs() -> None:
+def test_survey_agrees_with_beliefs() -> None:
     scheduler = serving()
     scheduler.ask("x")
     names = ["c", "a", "b"]
@@ -27,24 +27,26 @@ def test_columns_are_the_beliefs() -> None:
         weight = 4.0 if name == "a" else 1.0
         beliefs = scheduler.beliefs(name)
         assert found.models == list(beliefs)
-        for place, belief in enumerate(beliefs.values()):
-            assert found.mean[place] == belief.mean
-            assert found.sigma[place] == belief.sigma
-            assert found.cost[place] == belief.cost
+        for index, belief in enumerate(beliefs.values()):
+            assert found.mean[index] == belief.mean
+            assert found.sigma[index] == belief.sigma
+            assert found.cost[index] == belief.cost
             gain = belief.expected_improvement / weight
-            assert found.expected_improvement[place] == pytest.approx(gain)
-        # All models together can gain no less than the best of them, nor more than their sum.
+            assert found.expected_improvement[index] == pytest.approx(gain)
+        # The gain of all models together is between that of the best and their sum.
         gains = found.expected_improvement
         assert gains.max() * 0.999 <= scheduler.shortfall(name).gap <= gains.sum() * 1.001
     assert scheduler.survey([]) == []
 
 
-def test_changes_grow_when_something_else_is_believed() -> None:
+def test_changes_increase_when_beliefs_change() -> None:
     scheduler = serving()
     before = [scheduler.changes(name) for name in "abc"]
     decision = scheduler.ask("x")
     assert decision is not None
-    assert [scheduler.changes(name) for name in "abc"] == before  # running is no news
+    assert [
+        scheduler.changes(name) for name in "abc"
+    ] == before  # a running trial changes no belief
     shortfalls = {name: scheduler.shortfall(name) for name in "abc"}
     scheduler.fail(decision.trial)
     after = [scheduler.changes(name) for name in "abc"]
@@ -53,21 +55,21 @@ def test_changes_grow_when_something_else_is_believed() -> None:
         assert same == (name not in (decision.study, *(gain.study for gain in decision.gains)))
         if not same:
             assert new > old
-    seen = {name: (scheduler.changes(name), scheduler.shortfall(name)) for name in "abc"}
+    known = {name: (scheduler.changes(name), scheduler.shortfall(name)) for name in "abc"}
     for score in (0.9, 0.2):
         decision = scheduler.ask("x")
         assert decision is not None
         scheduler.tell(decision.trial, score)
-        for name, (changes, before_it) in seen.items():
+        for name, (changes, previous) in known.items():
             now = scheduler.shortfall(name)
-            if now != before_it:
+            if now != previous:
                 assert scheduler.changes(name) > changes
-            seen[name] = scheduler.changes(name), now
+            known[name] = scheduler.changes(name), now
 
 
 @pytest.mark.parametrize("policy", ["joint", "mdmt", "round-robin", "random", "gp-ucb"])
 @pytest.mark.parametrize("warm_start", ["none", "fastest:2"])
-def test_the_first_is_what_is_run(policy: str, warm_start: str) -> None:
+def test_first_predicts_the_next_decision(policy: str, warm_start: str) -> None:
     scheduler = serving(policy, warm_start)
     while True:
         firsts = {name: scheduler.first(name) for name in scheduler.studies}
@@ -80,8 +82,10 @@ def test_the_first_is_what_is_run(policy: str, warm_start: str) -> None:
             decision.model, decision.reason, decision.cost,
         )  # fmt: skip
         assert first.value == decision.value
-        own = {gain.study: gain.expected_improvement / gain.weight for gain in decision.gains}
-        assert first.expected_improvement == pytest.approx(own[decision.study])
+        unweighted = {
+            gain.study: gain.expected_improvement / gain.weight for gain in decision.gains
+        }
+        assert first.expected_improvement == pytest.approx(unweighted[decision.study])
         planned = first.reason is Reason.WARM_START
         assert (first.value is None) == planned
         scheduler.tell(decision.trial, 0.5 + decision.trial / 100)

@@ -21,24 +21,24 @@ softness = st.floats(0.01, 100.0)
 
 
 @given(score=scores, top=scores, softness=softness)
-def test_a_warp_and_back(score: float, top: float, softness: float) -> None:
+def test_inverse_of_a_warp(score: float, top: float, softness: float) -> None:
     warp = Warp(top, softness)
-    there = warp(np.array([score]))
-    assert warp.inverse(there)[0] == pytest.approx(score, abs=1e-9 * (1.0 + abs(score) + softness))
+    warped = warp(np.array([score]))
+    assert warp.inverse(warped)[0] == pytest.approx(score, abs=1e-9 * (1.0 + abs(score) + softness))
     step = 1e-6 * softness
     slope = (warp(score + step) - warp(score - step)) / (2.0 * step)
     if abs(score - top) > 2.0 * step:
         assert 1.0 / slope == pytest.approx(float(warp.unit(score)), rel=1e-4)
 
 
-def test_no_warp_leaves_scores_as_they_are() -> None:
-    given_scores = np.array([-3.0, 0.0, 7.5])
-    assert Warp()(given_scores) is given_scores
-    assert Warp().inverse(given_scores) is given_scores
-    assert Warp().unit(given_scores) == pytest.approx(np.ones(3))
+def test_no_warp_does_not_change_scores() -> None:
+    values = np.array([-3.0, 0.0, 7.5])
+    assert Warp()(values) is values
+    assert Warp().inverse(values) is values
+    assert Warp().unit(values) == pytest.approx(np.ones(3))
 
 
-def test_a_soft_warp_is_all_but_straight() -> None:
+def test_a_soft_warp_is_nearly_straight() -> None:
     warp = Warp(1.0, 1e6)
     assert (warp(np.array([0.2, 0.7])) * 1e6 + 1.0) == pytest.approx([0.2, 0.7], abs=1e-5)
 
@@ -58,15 +58,15 @@ def test_warped_improvement_is_the_integral(gap: float, sigma: float) -> None:
     assert ours == pytest.approx(max(value, 0.0), abs=1e-10)
 
 
-def test_warped_improvement_where_it_is_hard() -> None:
-    # Nothing left to learn: the improvement itself. Far above and far below: 1 and 0, no warning.
+def test_warped_improvement_in_extreme_cases() -> None:
+    # With sigma 0 it is the improvement itself; far above it is 1, far below 0, without warnings.
     gaps = np.array([1.0, -1.0, 700.0, -700.0, 0.0, 3.0])
     sigma = np.array([0.0, 0.0, 1.0, 1.0, 50.0, 1e-9])
     found = warped_improvement(gaps, sigma)
     assert found[:4] == pytest.approx([1.0 - math.exp(-1.0), 0.0, 1.0, 0.0], abs=1e-12)
     assert 0.45 < found[4] < 0.5
     assert np.all((found >= 0.0) & (found <= 1.0))
-    # Small steps on a soft warp are steps on a straight line.
+    # Small steps on a soft warp are nearly linear.
     line = warped_improvement(np.array([1e-7]), np.array([1e-6]))[0]
     assert line == pytest.approx(1e-6 * (0.1 * norm.cdf(0.1) + norm.pdf(0.1)), rel=1e-4)
 
@@ -112,18 +112,18 @@ def test_improvement_of_a_t_is_close_to_its_integral(incumbent: float, softness:
     assert ours == pytest.approx(expected, rel=0.05, abs=1e-4)
 
 
-def test_the_scale_of_a_dataset_follows_its_surprises() -> None:
+def test_the_scale_of_a_dataset_grows_with_residuals() -> None:
     matrix = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])
     prior = BlockPrior.of(
         np.zeros(3), np.ones(3), np.arange(3), matrix.__getitem__, Warp(), 4.0, 5.0
     )
     outlooks = []
-    for surprise in (0.1, 3.0):
+    for residual in (0.1, 3.0):
         posterior = Posterior(prior)
-        posterior.observe(0, surprise)
-        posterior.observe(1, -surprise)
+        posterior.observe(0, residual)
+        posterior.observe(1, -residual)
         inverse = np.linalg.inv(matrix[:2, :2])
-        vector = np.array([surprise, -surprise])
+        vector = np.array([residual, -residual])
         assert posterior.distance == pytest.approx(vector @ inverse @ vector)
         outlook = Outlook.of(posterior, prior)
         assert outlook.scale**2 == pytest.approx((4.0 + posterior.distance) / (4.0 + 2.0))
@@ -142,7 +142,7 @@ def test_intervals_are_in_scores() -> None:
     assert half[0] == pytest.approx((high - low) / 2.0)
 
 
-def test_without_warp_and_freedom_it_is_the_paper() -> None:
+def test_without_warp_and_freedom_it_is_the_formula_of_the_paper() -> None:
     mean, sigma = np.array([0.5, 0.7]), np.array([0.1, 0.2])
     value = gaussian_improvement(mean, sigma, 0.6, Warp())
     for m, s, ours in zip(mean, sigma, value, strict=True):

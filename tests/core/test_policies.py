@@ -1,4 +1,4 @@
-"""What makes each policy the policy it is."""
+"""The characteristic decisions of each policy."""
 
 import math
 
@@ -29,7 +29,7 @@ def test_a_shared_arm_counts_for_every_study_that_lists_it() -> None:
     assert scheduler.incumbent("alone") is None
 
 
-def test_round_robin_takes_turns_and_picks_by_ei_not_by_rate() -> None:
+def test_round_robin_takes_turns_and_picks_by_ei() -> None:
     prior = SharedPrior(["dear", "cheap"], [1.0, 0.9], np.eye(2))
     scheduler = Scheduler(prior, "round-robin", warm_start="none")
     for name in "abc":
@@ -44,7 +44,7 @@ def test_round_robin_takes_turns_and_picks_by_ei_not_by_rate() -> None:
     assert picks[6] is None
 
 
-def test_round_robin_goes_on_after_the_study_it_served_when_others_leave() -> None:
+def test_round_robin_keeps_its_position_when_studies_are_removed() -> None:
     scheduler = Scheduler(flat_prior(3), "round-robin", warm_start="none")
     for name in "abcd":
         scheduler.add_study(name, {"m0": 1.0, "m1": 1.0, "m2": 1.0})
@@ -59,7 +59,7 @@ def test_round_robin_goes_on_after_the_study_it_served_when_others_leave() -> No
     assert third.study == "d"
 
 
-def test_random_draws_uniformly_and_by_its_seed_alone() -> None:
+def test_random_is_uniform_and_depends_only_on_its_seed() -> None:
     counts: dict[str, int] = {}
     sequences = []
     for seed in range(300):
@@ -73,11 +73,11 @@ def test_random_draws_uniformly_and_by_its_seed_alone() -> None:
         counts[studies[0]] = counts.get(studies[0], 0) + 1
     assert all(70 <= count <= 130 for count in counts.values())  # 100 each, sigma 8
     assert len(set(sequences)) > 50
-    # Raw bits of a fixed stream: these hold with every version of numpy, on every machine.
+    # Raw bits of a fixed stream: the same with every version of numpy and on every machine.
     assert ["".join(sequence) for sequence in sequences[:3]] == ["cbacba", "bcaabc", "ccabba"]
 
 
-def test_gp_ucb_serves_the_largest_potential_with_the_widest_bound_for_its_cost() -> None:
+def test_gp_ucb_decision() -> None:
     prior = SharedPrior(["m0", "m1"], [0.5, 0.5], np.diag([1.0, 1.0]))
     scheduler = Scheduler(prior, "gp-ucb", warm_start="none")
     scheduler.add_study("content", {"m0": 1.0, "m1": 1.0}, floor=0.4)
@@ -91,7 +91,7 @@ def test_gp_ucb_serves_the_largest_potential_with_the_widest_bound_for_its_cost(
     assert decision.value == pytest.approx(0.5 + math.sqrt(beta * 4.0 / 1.0))
 
 
-def test_gp_ucb_minds_weights_and_how_many_studies_there_are() -> None:
+def test_gp_ucb_uses_weights_and_the_number_of_studies() -> None:
     prior = SharedPrior(["sure", "vague"], [1.0, 0.0], np.diag([0.01, 1.0]))
     scheduler = Scheduler(prior, "gp-ucb", warm_start="none")
     scheduler.add_study("steady", {"sure": 1.0}, floor=-2.1)  # 3.1 + 0.1 sqrt(beta)
@@ -111,7 +111,7 @@ def test_gp_ucb_minds_weights_and_how_many_studies_there_are() -> None:
     assert decision.study == "heavy"
 
 
-def test_the_oracle_minds_weights() -> None:
+def test_the_oracle_uses_weights() -> None:
     truth = {Arm("a", "m0"): 0.9, Arm("b", "m0"): 0.5}
     scheduler = Scheduler(flat_prior(1), Oracle.knowing(truth), warm_start="none")
     scheduler.add_study("a", {"m0": 1.0})
@@ -130,7 +130,7 @@ def test_the_oracle_must_know_every_score() -> None:
         scheduler.ask(0)
 
 
-def test_every_scheduler_has_a_policy_of_its_own() -> None:
+def test_every_scheduler_has_its_own_policy_object() -> None:
     problems = [random_problem(seed, studies=3 + 6 * seed) for seed in (1, 0)]
     maker = POLICIES["mdmt"]
     for problem in problems:
@@ -139,7 +139,7 @@ def test_every_scheduler_has_a_policy_of_its_own() -> None:
         assert drain(scheduler, problem)
 
 
-def test_the_oracle_takes_the_highest_true_gain_per_cost_and_lets_the_served_wait() -> None:
+def test_the_oracle_takes_the_highest_true_gain_per_cost() -> None:
     truth = {
         Arm("a", "m0"): 0.9, Arm("a", "m1"): 0.8, Arm("b", "m0"): 0.3, Arm("b", "m1"): 0.5,
     }  # fmt: skip
@@ -149,8 +149,8 @@ def test_the_oracle_takes_the_highest_true_gain_per_cost_and_lets_the_served_wai
     for device in range(3):
         scheduler.add_device(device)
     picks = [scheduler.ask(device) for device in range(3)]
-    # a/m0 gains 0.9; while it runs, a waits; b/m0 gains 0.3 a unit, b/m1 only 0.25; b goes on
-    # gaining by m1 since its best is not running yet.
+    # a/m0 gains 0.9, and a waits while it runs. b/m0 gains 0.3 per unit of cost, b/m1 only 0.25.
+    # b does not wait, because its best model m1 is not running yet.
     assert [(p.study, p.model) for p in picks if p] == [("a", "m0"), ("b", "m0"), ("b", "m1")]
 
 
@@ -166,7 +166,7 @@ def test_the_oracle_does_not_wait_for_an_arm_that_failed() -> None:
     scheduler.ask(0)
     scheduler.fail(0)
     picks = [scheduler.ask(device) for device in range(2)]
-    # With m0 gone m1 is the best of a; while it runs, a waits.
+    # m0 has failed, so m1 is the best of a; while it runs, a waits.
     assert [(p.study, p.model) for p in picks if p] == [("a", "m1"), ("b", "m0")]
 
 

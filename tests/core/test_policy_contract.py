@@ -38,12 +38,12 @@ class TestContract:
         add_all(scheduler, problem)
         for decision in drain(scheduler, problem):
             arm = Arm(decision.dataset, decision.model)
-            listing = [
+            studies = [
                 s for s in problem.studies if s.dataset == arm.dataset and arm.model in s.costs
             ]
-            assert decision.cost == listing[0].costs[arm.model]
-            assert decision.study in {study.name for study in listing}
-            assert [gain.study for gain in decision.gains] == [study.name for study in listing]
+            assert decision.cost == studies[0].costs[arm.model]
+            assert decision.study in {study.name for study in studies}
+            assert [gain.study for gain in decision.gains] == [study.name for study in studies]
             total = sum(gain.expected_improvement for gain in decision.gains)
             assert decision.expected_improvement == pytest.approx(total)
             assert decision.rate == decision.expected_improvement / decision.cost
@@ -61,19 +61,17 @@ class TestContract:
 
     def test_deciding_changes_nothing(self, policy: str, layout: str, warm_start: str) -> None:
         problem = random_problem(11, layout)
-        asked, undisturbed = (
-            scheduler_for(problem, policy, warm_start=warm_start) for _ in range(2)
-        )
-        for scheduler in (asked, undisturbed):
+        queried, control = (scheduler_for(problem, policy, warm_start=warm_start) for _ in range(2))
+        for scheduler in (queried, control):
             add_all(scheduler, problem)
         while True:
-            first = asked.decide(0)
-            assert asked.decide(0) == first
-            assert asked.decide(1) is not None or first is None
-            assert undisturbed.ask(0) == first == asked.ask(0)
+            first = queried.decide(0)
+            assert queried.decide(0) == first
+            assert queried.decide(1) is not None or first is None
+            assert control.ask(0) == first == queried.ask(0)
             if first is None:
                 break
-            for scheduler in (asked, undisturbed):
+            for scheduler in (queried, control):
                 scheduler.tell(first.trial, problem.truth[Arm(first.dataset, first.model)])
 
     def test_recovery_and_verification(self, policy: str, layout: str, warm_start: str) -> None:
@@ -90,6 +88,6 @@ class TestContract:
             assert decision is not None
             original.tell(decision.trial, problem.truth[Arm(decision.dataset, decision.model)])
         recovered = scheduler_for(problem, policy, warm_start=warm_start)
-        recover(recovered, events)  # applies decisions and makes none
+        recover(recovered, events)  # applies recorded decisions, makes none
         assert recovered.decide(0) == original.decide(0)
         assert verify(scheduler_for(problem, policy, warm_start=warm_start), events) == []

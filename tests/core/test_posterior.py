@@ -1,4 +1,4 @@
-"""The posterior against scikit-learn, against itself in another order, and where it degenerates."""
+"""The posterior against scikit-learn, against itself in another order, and in degenerate cases."""
 
 from itertools import permutations
 
@@ -45,23 +45,25 @@ def test_agrees_with_scikit_learn(seed: int, kernel: str, arms: int, jitter: flo
     scores = constant + root @ rng.standard_normal(arms)
     prior = SharedPrior([str(i) for i in range(arms)], np.full(arms, constant), covariance, jitter)
     posterior = posterior_of(prior)
-    seen = rng.permutation(arms)[: rng.integers(0, arms + 1)]
-    for column in seen:
+    observed = rng.permutation(arms)[: rng.integers(0, arms + 1)]
+    for column in observed:
         posterior.observe(int(column), float(scores[column]))
     theirs = GaussianProcessRegressor(
         ConstantKernel(variance) * KERNELS[kernel](scales), alpha=jitter, optimizer=None
     )
-    unseen = np.setdiff1d(np.arange(arms), seen)
-    if len(seen) and len(unseen):
-        theirs.fit(features[seen], scores[seen] - constant)
-        mean, cov = theirs.predict(features[unseen], return_cov=True)
-        cov = cov + jitter * np.eye(len(unseen))  # theirs is of the function, ours of the score
-        assert posterior.mean[unseen] == pytest.approx(mean + constant, abs=1e-8)
-        assert posterior.variance[unseen] == pytest.approx(np.diag(cov), abs=1e-8)
-        rows = np.array([posterior.covariance(int(column)) for column in unseen])
-        assert rows[:, unseen] == pytest.approx(cov, abs=1e-8)
-    assert posterior.mean[seen].tolist() == scores[seen].tolist()
-    assert np.all(posterior.variance[seen] == 0.0)
+    unobserved = np.setdiff1d(np.arange(arms), observed)
+    if len(observed) and len(unobserved):
+        theirs.fit(features[observed], scores[observed] - constant)
+        mean, cov = theirs.predict(features[unobserved], return_cov=True)
+        cov = cov + jitter * np.eye(
+            len(unobserved)
+        )  # scikit-learn predicts the function, we predict the score
+        assert posterior.mean[unobserved] == pytest.approx(mean + constant, abs=1e-8)
+        assert posterior.variance[unobserved] == pytest.approx(np.diag(cov), abs=1e-8)
+        rows = np.array([posterior.covariance(int(column)) for column in unobserved])
+        assert rows[:, unobserved] == pytest.approx(cov, abs=1e-8)
+    assert posterior.mean[observed].tolist() == scores[observed].tolist()
+    assert np.all(posterior.variance[observed] == 0.0)
 
 
 @given(seed=seeds, arms=st.integers(2, 10))
@@ -71,11 +73,11 @@ def test_the_order_of_observations_does_not_matter(seed: int, arms: int) -> None
         [str(i) for i in range(arms)], rng.normal(size=arms), random_covariance(rng, arms), 1e-3
     )
     scores = rng.normal(size=arms)
-    seen = rng.permutation(arms)[: arms // 2 + 1]
+    observed = rng.permutation(arms)[: arms // 2 + 1]
     one, other = posterior_of(prior), posterior_of(prior)
-    for column in seen:
+    for column in observed:
         one.observe(int(column), float(scores[column]))
-    for column in seen[::-1]:
+    for column in observed[::-1]:
         other.observe(int(column), float(scores[column]))
     assert one.mean == pytest.approx(other.mean, abs=1e-8)
     assert one.variance == pytest.approx(other.variance, abs=1e-8)
@@ -85,22 +87,22 @@ def test_the_order_of_observations_does_not_matter(seed: int, arms: int) -> None
 def test_the_three_layouts_agree(seed: int, models: int, datasets: int) -> None:
     rng = np.random.default_rng(seed)
     names = [f"m{i}" for i in range(models)]
-    places = [f"d{i}" for i in range(datasets)]
+    dataset_names = [f"d{i}" for i in range(datasets)]
     covariance = random_covariance(rng, models)
     similarity = random_covariance(rng, datasets)
     mean = rng.normal(size=models)
-    arms = [(place, name) for place in places for name in names]
+    arms = [(dataset, name) for dataset in dataset_names for name in names]
     jitter = 1e-4
     joint = JointPrior(arms, np.tile(mean, datasets), np.kron(similarity, covariance), jitter)
-    product = ProductPrior(places, similarity, names, mean, covariance, jitter)
+    product = ProductPrior(dataset_names, similarity, names, mean, covariance, jitter)
     order = rng.permutation(len(arms))[: rng.integers(0, len(arms) + 1)]
     scores = rng.normal(size=len(arms))
     _assert_same(joint, product, arms, order, scores)
-    # With datasets that have nothing to do with each other, the shared layout says the same.
-    apart = np.eye(datasets)
+    # With independent datasets, the shared layout gives the same.
+    independent = np.eye(datasets)
     shared = SharedPrior(names, mean, covariance, jitter)
-    joint = JointPrior(arms, np.tile(mean, datasets), np.kron(apart, covariance), jitter)
-    product = ProductPrior(places, apart, names, mean, covariance, jitter)
+    joint = JointPrior(arms, np.tile(mean, datasets), np.kron(independent, covariance), jitter)
+    product = ProductPrior(dataset_names, independent, names, mean, covariance, jitter)
     _assert_same(shared, product, arms, order, scores)
     _assert_same(shared, joint, arms, order, scores)
 
@@ -132,31 +134,31 @@ def _condition(
     return [float(p.mean[c]) for p, c in both], [float(p.variance[c]) for p, c in both]
 
 
-def test_datasets_that_are_not_linked_fall_into_blocks_of_their_own() -> None:
+def test_independent_datasets_have_separate_blocks() -> None:
     similarity = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
     prior = ProductPrior(["a", "b", "c"], similarity, ["m"], [0.0], [[1.0]])
     assert prior.block_key("a") == prior.block_key("b") != prior.block_key("c")
     assert prior.block(prior.block_key("a")).size == 2
 
 
-def test_a_duplicate_model_is_known_once_its_twin_is() -> None:
+def test_observing_a_model_determines_its_duplicate() -> None:
     covariance = np.array([[2.0, 2.0, 0.5], [2.0, 2.0, 0.5], [0.5, 0.5, 1.0]])
     posterior = posterior_of(SharedPrior(["a", "b", "c"], [0.3, 0.3, 0.0], covariance))
     posterior.observe(0, 0.7)
     assert posterior.variance[1] == 0.0
     assert posterior.mean[1] == pytest.approx(0.7, abs=1e-12)
     before = posterior.mean.copy()
-    posterior.observe(1, 0.7)  # nothing new, and no division by zero
+    posterior.observe(1, 0.7)  # adds no information, and does not divide by zero
     assert posterior.mean == pytest.approx(before, abs=1e-12)
 
 
 @given(seed=seeds, rank=st.integers(1, 3))
-def test_a_singular_covariance_is_used_up_after_its_rank(seed: int, rank: int) -> None:
+def test_a_singular_covariance_is_exhausted_after_its_rank(seed: int, rank: int) -> None:
     rng = np.random.default_rng(seed)
     root = rng.standard_normal((6, rank))
     posterior = posterior_of(SharedPrior(list("abcdef"), np.zeros(6), root @ root.T))
     scores = root @ rng.standard_normal(rank)
-    # The best-conditioned arms first, as far as the rank goes.
+    # Observe as many arms as the rank, the best-conditioned first.
     for _ in range(rank):
         column = int(posterior.variance.argmax())
         posterior.observe(column, float(scores[column]))
@@ -164,7 +166,7 @@ def test_a_singular_covariance_is_used_up_after_its_rank(seed: int, rank: int) -
     assert posterior.mean == pytest.approx(scores, abs=1e-5)
 
 
-def test_an_arm_of_no_variance_teaches_nothing() -> None:
+def test_an_arm_of_zero_variance_is_not_informative() -> None:
     posterior = posterior_of(SharedPrior(["a", "b"], [1.0, 2.0], np.diag([0.0, 1.0])))
     posterior.observe(0, 5.0)
     assert posterior.mean.tolist() == [5.0, 2.0]
@@ -181,15 +183,19 @@ def test_many_rows_are_summed_in_chunks() -> None:
     order = np.random.default_rng(0).permutation(arms)[:280]
     for column in order:
         posterior.observe(int(column), float(scores[column]))
-    unseen = np.setdiff1d(np.arange(arms), order)
-    gain = np.linalg.solve(covariance[np.ix_(order, order)], covariance[np.ix_(order, unseen)]).T
-    assert posterior.mean[unseen] == pytest.approx(gain @ scores[order], abs=1e-9)
-    left = covariance[np.ix_(unseen, unseen)] - gain @ covariance[np.ix_(order, unseen)]
-    assert posterior.variance[unseen] == pytest.approx(np.diag(left), abs=1e-9)
+    unobserved = np.setdiff1d(np.arange(arms), order)
+    gain = np.linalg.solve(
+        covariance[np.ix_(order, order)], covariance[np.ix_(order, unobserved)]
+    ).T
+    assert posterior.mean[unobserved] == pytest.approx(gain @ scores[order], abs=1e-9)
+    conditional = (
+        covariance[np.ix_(unobserved, unobserved)] - gain @ covariance[np.ix_(order, unobserved)]
+    )
+    assert posterior.variance[unobserved] == pytest.approx(np.diag(conditional), abs=1e-9)
 
 
-def test_the_bits_do_not_depend_on_the_block_around() -> None:
-    """A small block gives the very same numbers as the same rows summed one by one."""
+def test_results_do_not_depend_on_the_size_of_the_block() -> None:
+    """A small block gives exactly the same values as summing its rows one by one."""
     rng = np.random.default_rng(3)
     covariance = random_covariance(rng, 5)
     for order in permutations(range(5), 3):
@@ -232,5 +238,5 @@ def test_a_product_is_never_formed_in_full() -> None:
     dense = np.array([[matrix[a, c] * matrix[b, d] for c, d in arms] for a, b in arms])
     gain = np.linalg.solve(dense[:2, :2] + 1e-6 * np.eye(2), dense[:2, 2])
     assert posterior.mean[near] == pytest.approx(gain @ [2.0, 1.0], abs=1e-10)
-    left = dense[2, 2] + 1e-6 - gain @ dense[:2, 2]
-    assert posterior.variance[near] == pytest.approx(left, abs=1e-10)
+    conditional = dense[2, 2] + 1e-6 - gain @ dense[:2, 2]
+    assert posterior.variance[near] == pytest.approx(conditional, abs=1e-10)

@@ -1,4 +1,4 @@
-"""What is no prior is refused, with the entry at fault and the remedy."""
+"""Invalid priors are refused with a message that names the wrong entry and the remedy."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_refused(mean: Any, covariance: Any, words: str) -> None:
         SharedPrior(TWO, mean, covariance)
 
 
-def test_not_psd_though_every_pair_is_possible() -> None:
+def test_not_psd_although_every_pair_is_valid() -> None:
     covariance = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
     with pytest.raises(
         InvalidPrior, match=r"smallest eigenvalue is -0\.8.*add at least 0\.8 to its diagonal"
@@ -66,9 +66,9 @@ def test_the_other_layouts_refuse_too() -> None:
         JointPrior([("d", "m"), ("d", "n")], [0, 0], [[1.0, 0.0], [np.nan, 1.0]])
 
 
-def test_what_the_prior_does_not_know_is_refused() -> None:
+def test_unknown_models_and_datasets_are_refused() -> None:
     scheduler = Scheduler(SharedPrior(TWO, [0, 0], np.eye(2)))
-    with pytest.raises(InvalidInput, match="lists model 'c', of which the prior says nothing"):
+    with pytest.raises(InvalidInput, match="lists model 'c', which the prior does not cover"):
         scheduler.add_study("s", {"a": 1.0, "c": 1.0})
     assert scheduler.studies == ()
     scheduler = Scheduler(ProductPrior(["x"], [[1]], ["a"], [0], [[1]]))
@@ -77,7 +77,7 @@ def test_what_the_prior_does_not_know_is_refused() -> None:
 
 
 @given(seed=st.integers(0, 1000), rank=st.integers(1, 6))
-def test_every_covariance_of_whatever_rank_is_taken(seed: int, rank: int) -> None:
+def test_covariances_of_any_rank_are_accepted(seed: int, rank: int) -> None:
     covariance = random_covariance(np.random.default_rng(seed), 6, rank)
     SharedPrior(list("abcdef"), np.zeros(6), covariance)
     SharedPrior(list("abcdef"), np.zeros(6), 1e-9 * covariance)
@@ -85,14 +85,14 @@ def test_every_covariance_of_whatever_rank_is_taken(seed: int, rank: int) -> Non
 
 
 @pytest.mark.parametrize("layout", ["shared", "product", "joint"])
-def test_a_prior_is_plain_data_and_back(layout: str) -> None:
+def test_a_prior_survives_serialization(layout: str) -> None:
     prior = random_problem(3, layout).prior
-    again = prior_from(prior.describe())
-    assert again.describe() == prior.describe()
-    assert type(again) is type(prior)
+    restored = prior_from(prior.describe())
+    assert restored.describe() == prior.describe()
+    assert type(restored) is type(prior)
 
 
 @pytest.mark.parametrize("description", [{}, {"layout": "cubic"}, {"layout": "shared", "x": 1}])
-def test_other_data_is_no_prior(description: dict[str, Any]) -> None:
+def test_invalid_descriptions_are_refused(description: dict[str, Any]) -> None:
     with pytest.raises(InvalidPrior):
         prior_from(description)

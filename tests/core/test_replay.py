@@ -1,4 +1,4 @@
-"""A run, its events written out, read back and replayed, makes identical decisions."""
+"""Replaying the written events of a run gives identical decisions."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.problems import random_problem
 
 from bentham.core import event_from_dict, event_to_dict, verify
-from bentham.core.problem.events import TrialCompleted, TrialStarted
+from bentham.core.problem.events import ArmObserved, ArmStarted
 from bentham.errors import InvalidRecording
 from bentham.sim import (
     ORACLE,
@@ -57,21 +57,22 @@ def record(seed: int, policy: str, layout: str, path: Path) -> Recording:
     layout=st.sampled_from(["shared", "product", "joint"]),
 )
 @settings(max_examples=40)
-def test_read_back_and_replayed(
+def test_write_read_and_replay(
     tmp_path_factory: pytest.TempPathFactory, seed: int, policy: str, layout: str
 ) -> None:
     path = tmp_path_factory.mktemp("recording") / "events.jsonl"
     recording = record(seed, policy, layout, path)
-    again = read_recording(path)
-    assert again.events == recording.events
-    assert verify(again.scheduler(), again.events) == []
+    restored = read_recording(path)
+    assert restored.events == recording.events
+    assert verify(restored.scheduler(), restored.events) == []
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("policy", POLICY_NAMES)
 def test_in_a_fresh_process_with_another_hash_seed(policy: str, tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     recording = record(3, policy, "joint", path)
-    decisions = sum(isinstance(event, TrialStarted) for event in recording.events)
+    decisions = sum(isinstance(event, ArmStarted) for event in recording.events)
     for hash_seed in ("1", "4242"):
         done = subprocess.run(
             [
@@ -95,17 +96,17 @@ def test_in_a_fresh_process_with_another_hash_seed(policy: str, tmp_path: Path) 
         }
 
 
-def test_a_decision_that_was_tampered_with_is_found(tmp_path: Path) -> None:
+def test_a_changed_decision_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     record(3, "mdmt", "shared", path)
     lines = path.read_text().splitlines()
-    place = next(i for i, line in enumerate(lines) if '"reason": "policy"' in line)
-    event = json.loads(lines[place])
+    index = next(i for i, line in enumerate(lines) if '"reason": "policy"' in line)
+    event = json.loads(lines[index])
     event["decision"]["rate"] *= 1.5
-    lines[place] = json.dumps(event)
+    lines[index] = json.dumps(event)
     path.write_text("\n".join(lines))
-    again = read_recording(path)
-    differences = verify(again.scheduler(), again.events)
+    restored = read_recording(path)
+    differences = verify(restored.scheduler(), restored.events)
     assert [difference.recorded.trial for difference in differences] == [event["decision"]["trial"]]
 
 
@@ -126,7 +127,7 @@ def test_every_event_survives_json() -> None:
                      "trial-completed", "trial-failed", "trial-lost"}  # fmt: skip
 
 
-def spoil(path: Path, line: int, change: dict[str, Any]) -> None:
+def change_line(path: Path, line: int, change: dict[str, Any]) -> None:
     lines = path.read_text().splitlines()
     data = json.loads(lines[line])
     for key, value in change.items():
@@ -173,12 +174,12 @@ def spoil(path: Path, line: int, change: dict[str, Any]) -> None:
 def test_a_broken_recording_is_refused(tmp_path: Path, line: int, change: dict[str, Any]) -> None:
     path = tmp_path / "events.jsonl"
     record(3, "mdmt", "shared", path)
-    spoil(path, line, change)
+    change_line(path, line, change)
     with pytest.raises(InvalidRecording, match=r"events\.jsonl"):
         read_recording(path)
 
 
-def test_a_recording_may_end_in_blank_lines_and_begin_with_a_mark(tmp_path: Path) -> None:
+def test_blank_lines_and_a_byte_order_mark_are_allowed(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     recording = record(3, "mdmt", "shared", path)
     path.write_text("\ufeff" + path.read_text() + "\n \n")
@@ -189,7 +190,7 @@ def test_an_existing_recording_survives_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     recording = record(3, "mdmt", "shared", path)
     before = path.read_text()
-    broken = replace(recording, events=(*recording.events, TrialCompleted(0.0, 0, math.nan)))
+    broken = replace(recording, events=(*recording.events, ArmObserved(0.0, 0, math.nan)))
     with pytest.raises(InvalidRecording, match="cannot be written"):
         write_recording(path, broken)
     assert path.read_text() == before
@@ -197,7 +198,7 @@ def test_an_existing_recording_survives_a_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\0", "[" * 100_000, '{"format": 1}\nnull'])
-def test_other_files_are_no_recordings(tmp_path: Path, text: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(text)
     with pytest.raises(InvalidRecording, match=r"events\.jsonl"):

@@ -1,4 +1,4 @@
-"""Ask and tell, and everything that may come between."""
+"""Ask and tell, and all events that may come between."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.problems import asked
+from support.problems import next_arm
 from support.problems import small_prior as prior
 from support.problems import small_scheduler as scheduler
 
@@ -14,32 +14,32 @@ from bentham.core import (
     Event,
     Scheduler,
     SharedPrior,
-    Study,
+    StudySpec,
     event_from_dict,
     event_to_dict,
 )
-from bentham.core.problem.events import TrialCompleted, TrialFailed, TrialLost, TrialStarted
+from bentham.core.problem.events import ArmFailed, ArmLost, ArmObserved, ArmStarted
 from bentham.errors import IllegalEvent, InvalidInput
 
 
 class TestTrials:
-    def test_lost_arms_return_until_the_attempts_are_used_up(self) -> None:
+    def test_lost_arms_are_retried_until_no_attempts_are_left(self) -> None:
         s = scheduler(attempts=2)
         s.add_study("a", {"m0": 1.0})
         s.add_device(0)
         for trial in range(2):
-            assert asked(s, 0) == ("a", "m0")
+            assert next_arm(s, 0) == ("a", "m0")
             s.lose(trial)
         assert s.ask(0) is None
         assert s.incumbent("a") is None
 
-    def test_failed_arms_do_not_return(self) -> None:
+    def test_failed_arms_are_not_retried(self) -> None:
         s = scheduler()
         s.add_study("a", {"m0": 1.0, "m1": 1.0})
         s.add_device(0)
-        first = asked(s, 0)
+        first = next_arm(s, 0)
         s.fail(0, "out of memory")
-        second = asked(s, 0)
+        second = next_arm(s, 0)
         assert {first[1], second[1]} == {"m0", "m1"}
         s.tell(1, 0.3)
         assert s.ask(0) is None
@@ -49,11 +49,11 @@ class TestTrials:
         s = scheduler()
         s.add_study("a", {"m0": 1.0, "m1": 1.0})
         s.add_device(0)
-        asked(s, 0)
+        next_arm(s, 0)
         s.tell(0, 0.5)
         before = s.beliefs("a")
-        for report in (TrialCompleted(0.0, 0, 0.9), TrialFailed(0.0, 0, ""), TrialLost(0.0, 0)):
-            with pytest.raises(IllegalEvent, match="trial 0 has ended; a trial is reported once"):
+        for report in (ArmObserved(0.0, 0, 0.9), ArmFailed(0.0, 0, ""), ArmLost(0.0, 0)):
+            with pytest.raises(IllegalEvent, match="trial 0 has already ended; report each"):
                 s.apply(report)
         with pytest.raises(IllegalEvent, match="there is no trial 7"):
             s.tell(7, 0.9)
@@ -64,18 +64,18 @@ class TestTrials:
         s = scheduler()
         s.add_study("a", {"m0": 1.0})
         s.add_device(0)
-        asked(s, 0)
-        with pytest.raises(InvalidInput, match="report a trial without one as failed"):
+        next_arm(s, 0)
+        with pytest.raises(InvalidInput, match="report a trial without a score as failed"):
             s.tell(0, score)
-        s.tell(0, 0.5)  # nothing was changed by the refusal
+        s.tell(0, 0.5)  # the rejected report changed nothing
 
-    def test_the_first_of_equals_stays_the_incumbent(self) -> None:
+    def test_the_first_of_equal_scores_stays_the_incumbent(self) -> None:
         s = scheduler()
         s.add_study("a", {"m0": 1.0, "m1": 1.0})
         s.add_device(0)
-        first = asked(s, 0)[1]
+        first = next_arm(s, 0)[1]
         s.tell(0, 0.5)
-        asked(s, 0)
+        next_arm(s, 0)
         s.tell(1, 0.5)
         assert s.incumbent("a") == (first, 0.5)
 
@@ -83,21 +83,21 @@ class TestTrials:
         s = scheduler()
         s.add_study("a", {"m0": 1.0, "m1": 1.0}, floor=0.0)
         s.add_device(0)
-        model = asked(s, 0)[1]
+        model = next_arm(s, 0)[1]
         s.tell(0, -2.0)
         assert s.incumbent("a") == (model, -2.0)
 
 
 class TestDevices:
-    def test_come_and_go(self) -> None:
+    def test_add_and_remove(self) -> None:
         s = scheduler()
         s.add_study("a", {"m0": 1.0, "m1": 1.0})
         s.add_device("gpu-0")
-        arm = asked(s, "gpu-0")
-        s.remove_device("gpu-0")  # and with it the trial
+        arm = next_arm(s, "gpu-0")
+        s.remove_device("gpu-0")  # and its trial
         assert s.devices == {}
         s.add_device(1)
-        assert asked(s, 1) == arm
+        assert next_arm(s, 1) == arm
 
     def test_misuse(self) -> None:
         s = scheduler()
@@ -105,7 +105,7 @@ class TestDevices:
         with pytest.raises(IllegalEvent, match="no device 'x'; add it with add_device"):
             s.ask("x")
         s.add_device("x")
-        with pytest.raises(IllegalEvent, match="is there already"):
+        with pytest.raises(IllegalEvent, match="already exists"):
             s.add_device("x")
         s.ask("x")
         with pytest.raises(IllegalEvent, match="runs trial 0"):
@@ -115,31 +115,31 @@ class TestDevices:
 
 
 class TestStudies:
-    def test_a_late_study_has_what_was_observed_on_its_dataset(self) -> None:
+    def test_a_new_study_uses_earlier_observations_of_its_dataset(self) -> None:
         s = scheduler()
         s.add_study("a", {"m0": 1.0, "m1": 1.0}, dataset="d")
         s.add_device(0)
-        model = asked(s, 0)[1]
+        model = next_arm(s, 0)[1]
         s.tell(0, 0.8)
         s.add_study("b", {"m0": 1.0, "m1": 1.0, "m2": 1.0}, dataset="d")
         assert s.incumbent("b") == (model, 0.8)
 
-    def test_a_dataset_remembers_when_its_last_study_goes(self) -> None:
+    def test_a_dataset_keeps_observations_after_its_last_study_is_removed(self) -> None:
         s = scheduler()
         costs = {"m0": 1.0, "m1": 2.0, "m2": 3.0}
         s.add_study("a", costs)
         for device in range(2):
             s.add_device(device)
-        first, second = asked(s, 0)[1], asked(s, 1)[1]
+        first, second = next_arm(s, 0)[1], next_arm(s, 1)[1]
         s.tell(0, 0.8)
         beliefs = s.beliefs("a")
         s.remove_study("a")
         assert s.ask(0) is None
-        s.tell(1, 0.9)  # a trial of a study that is gone still teaches
+        s.tell(1, 0.9)  # a trial of a removed study is still observed
         s.add_study("again", costs, dataset="a")
         assert s.incumbent("again") == (second, 0.9)
         assert s.beliefs("again")[first] == beliefs[first]
-        third = asked(s, 0)[1]
+        third = next_arm(s, 0)[1]
         assert {first, second, third} == set(costs)
         assert s.ask(1) is None
 
@@ -149,12 +149,12 @@ class TestStudies:
         s.add_study("b", {"m1": 1.0}, dataset="d")
         s.remove_study("a")
         s.add_device(0)
-        assert asked(s, 0) == ("b", "m1")
+        assert next_arm(s, 0) == ("b", "m1")
 
     def test_misuse(self) -> None:
         s = scheduler()
         s.add_study("a", {"m0": 1.0}, dataset="d")
-        with pytest.raises(IllegalEvent, match="'a' is being served"):
+        with pytest.raises(IllegalEvent, match="'a' is already being served"):
             s.add_study("a", {"m0": 1.0})
         with pytest.raises(InvalidInput, match="one arm has one cost"):
             s.add_study("b", {"m0": 2.0}, dataset="d")
@@ -178,12 +178,12 @@ class TestStudies:
             ({"costs": {"m0": 1.0}, "name": ""}, "non-empty string"),
         ],
     )
-    def test_what_is_no_study(self, options: dict[str, object], words: str) -> None:
+    def test_invalid_studies(self, options: dict[str, object], words: str) -> None:
         with pytest.raises(InvalidInput, match=words):
-            Study(**{"name": "s", **options})  # type: ignore[arg-type]
+            StudySpec(**{"name": "s", **options})  # type: ignore[arg-type]
 
 
-def test_numbers_of_numpy_become_plain_ones() -> None:
+def test_numpy_scalars_are_converted() -> None:
     events: list[Event] = []
     s = scheduler(record=events.append)
     s.add_study("a", {"m0": np.float32(1.5)}, weight=np.int64(2))  # type: ignore[arg-type, dict-item]
@@ -204,7 +204,7 @@ def test_scores_that_would_overflow_are_refused(score: float) -> None:
         s.tell(0, score)
 
 
-def test_a_dataset_with_nothing_to_decide_rests() -> None:
+def test_a_dataset_with_nothing_to_decide_is_not_recomputed() -> None:
     s = scheduler()
     s.add_study("a", {"m0": 1.0, "m1": 1.0})
     s.add_study("b", {"m0": 1.0, "m1": 1.0})
@@ -215,7 +215,7 @@ def test_a_dataset_with_nothing_to_decide_rests() -> None:
     s.remove_study("a")
     assert s.ask(0) is not None
     assert not block.belief.computed
-    # So does one whose arms are all tried; it wakes when one of them comes back.
+    # The same holds once all arms are tried, until one of them is lost.
     s.tell(1, 0.1)
     last = s.ask(0)
     assert last is not None
@@ -230,15 +230,15 @@ def test_a_dataset_with_nothing_to_decide_rests() -> None:
     assert not block.belief.computed
 
 
-def test_weights_move_the_choice() -> None:
+def test_weights_change_the_decision() -> None:
     s = scheduler()
     s.add_study("light", {"m0": 1.0})
     s.add_study("heavy", {"m0": 1.0}, weight=2.0)
     s.add_device(0)
-    assert asked(s, 0)[0] == "heavy"
+    assert next_arm(s, 0)[0] == "heavy"
 
 
-def test_every_event_is_recorded_in_order_and_refusals_are_not() -> None:
+def test_accepted_events_are_recorded_in_order() -> None:
     events: list[Event] = []
     s = scheduler(record=events.append)
     s.add_study("a", {"m0": 1.0}, time=1.0)
@@ -249,7 +249,7 @@ def test_every_event_is_recorded_in_order_and_refusals_are_not() -> None:
     s.tell(0, 1.0, time=5.0)
     assert s.ask(0, time=6.0) is None
     assert [event.time for event in events] == [1.0, 2.0, 3.0, 5.0]
-    assert events[2] == TrialStarted(3.0, decision)  # type: ignore[arg-type]
+    assert events[2] == ArmStarted(3.0, decision)  # type: ignore[arg-type]
 
 
 def test_settings_are_checked() -> None:
@@ -268,20 +268,20 @@ def test_settings_are_checked() -> None:
         s.add_device(0, time=math.nan)
 
 
-def doctored(**changes: object) -> tuple[Scheduler, TrialStarted]:
+def with_changes(**changes: object) -> tuple[Scheduler, ArmStarted]:
     s = scheduler("fastest:1")
     s.add_study("a", {"m0": 1.0, "m1": 2.0}, dataset="d")
     s.add_study("b", {"m0": 1.0, "m2": 2.0}, dataset="d")
     s.add_device(0)
     decision = s.decide(0)
     assert decision is not None
-    return s, TrialStarted(0.0, replace(decision, **changes))  # type: ignore[arg-type]
+    return s, ArmStarted(0.0, replace(decision, **changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"trial": 5}, "trial 5 was decided, 0 is next"),
+        ({"trial": 5}, "trial number 5, but the next one is 0"),
         ({"model": "m2"}, "cannot be run"),  # listed on the dataset, but not by study a
         ({"model": "m9"}, "cannot be run"),
         ({"dataset": "e"}, "cannot be run"),
@@ -289,26 +289,26 @@ def doctored(**changes: object) -> tuple[Scheduler, TrialStarted]:
         ({"device": 7}, "no device 7"),
     ],
 )
-def test_a_decision_that_does_not_fit_is_refused(changes: dict[str, object], words: str) -> None:
-    s, event = doctored(**changes)
+def test_an_inconsistent_decision_is_refused(changes: dict[str, object], words: str) -> None:
+    s, event = with_changes(**changes)
     with pytest.raises(IllegalEvent, match=words):
         s.apply(event)
     assert s.devices == {0: None}
-    s.apply(doctored()[1])  # nothing was changed by the refusal
+    s.apply(with_changes()[1])  # the rejected event changed nothing
 
 
-def test_a_warm_start_out_of_turn_leaves_the_plan_alone() -> None:
-    s, event = doctored(model="m1")  # planned is m0
+def test_an_unplanned_warm_start_does_not_change_the_plan() -> None:
+    s, event = with_changes(model="m1")  # m0 is planned
     s.apply(event)
     s.add_device(1)
-    assert asked(s, 1) == ("a", "m0")
+    assert next_arm(s, 1) == ("a", "m0")
 
 
-def test_many_studies_on_one_dataset_are_added_in_no_time() -> None:
+def test_many_studies_on_one_dataset_are_added_quickly() -> None:
     models = [f"m{i}" for i in range(50)]
     s = Scheduler(SharedPrior(models, np.zeros(50), np.eye(50)))
     costs = dict.fromkeys(models, 1.0)
-    for number in range(2000):  # took half a minute when each was compared with each
+    for number in range(2000):  # took half a minute when all were compared with each other
         s.add_study(f"s{number}", costs, dataset="d")
     s.add_device(0)
     decision = s.ask(0)
@@ -317,12 +317,12 @@ def test_many_studies_on_one_dataset_are_added_in_no_time() -> None:
 
 
 @pytest.mark.parametrize("costs", [{"m0": "x"}, [1], "m0", {"": 1.0}, {"m0": 10**400}, 3])
-def test_costs_that_are_no_numbers(costs: object) -> None:
+def test_invalid_costs(costs: object) -> None:
     with pytest.raises(InvalidInput, match=r"costs must map model names \(non-empty strings\) to"):
         scheduler().add_study("s", costs)  # type: ignore[arg-type]
 
 
-def test_names_are_texts_and_trials_are_numbered() -> None:
+def test_types_of_names_and_trials() -> None:
     s = scheduler()
     with pytest.raises(InvalidInput, match="the name of a study is 7; give a non-empty string"):
         s.add_study(7, {"m0": 1.0})  # type: ignore[arg-type]

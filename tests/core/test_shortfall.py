@@ -18,28 +18,28 @@ from bentham.tables import load_table
 
 
 def plain(mean: Vector, sigma: Vector, incumbent: float, correlation: float = 0.0) -> Shortfall:
-    """Of Gaussians, without a warp."""
+    """Return the shortfall of Gaussians, without a warp."""
     outlook = Outlook(mean, sigma, 1.0, *factors(math.inf), NO_WARP)
     return shortfall(outlook, np.arange(len(mean)), correlation, incumbent)
 
 
 def moments(mean: list[float], sigma: list[float], incumbent: float) -> tuple[float, float]:
-    """The same by the density of the highest, another way to the same integrals."""
+    """Return mean and variance by integrating over the density of the maximum."""
     known = [m for m, s in zip(mean, sigma, strict=True) if s == 0.0]
-    incumbent_then = max([incumbent, *known])
-    several = [NormalDist(m, s) for m, s in zip(mean, sigma, strict=True) if s > 0.0]
+    highest_known = max([incumbent, *known])
+    unknown = [NormalDist(m, s) for m, s in zip(mean, sigma, strict=True) if s > 0.0]
 
     def density(z: float) -> float:
-        each = [one.cdf(z) for one in several]
+        each = [arm.cdf(z) for arm in unknown]
         return math.fsum(
-            one.pdf(z) * math.prod(each[:place] + each[place + 1 :])
-            for place, one in enumerate(several)
+            arm.pdf(z) * math.prod(each[:index] + each[index + 1 :])
+            for index, arm in enumerate(unknown)
         )
 
-    certain = incumbent_then - incumbent
-    # Where something may be: what has little spread is easily stepped over.
-    edges = [one.mean + side * one.stdev for one in several for side in (-9.0, 0.0, 9.0)]
-    edges = sorted({incumbent_then, *(edge for edge in edges if edge > incumbent_then)})
+    certain = highest_known - incumbent
+    # Integrate piecewise: quad could miss a narrow peak.
+    edges = [arm.mean + side * arm.stdev for arm in unknown for side in (-9.0, 0.0, 9.0)]
+    edges = sorted({highest_known, *(edge for edge in edges if edge > highest_known)})
     above = [
         math.fsum(
             quad(lambda z, p=power: (z - incumbent) ** p * density(z), low, high, limit=400)[0]
@@ -59,10 +59,10 @@ def moments(mean: list[float], sigma: list[float], incumbent: float) -> tuple[fl
         ([0.5, 0.6, 0.2], [0.1, 0.02, 0.4], 0.55),
         ([0.5, 0.6, 0.2], [0.1, 0.02, 0.4], 0.0),
         ([0.5] * 30, [0.1] * 30, 0.6),
-        ([0.7, 0.5], [0.0, 0.2], 0.1),  # one is known, and not run
+        ([0.7, 0.5], [0.0, 0.2], 0.1),  # one is known, but has not run
         ([0.7], [0.0], 0.9),
         ([-3.0, -2.5], [0.5, 0.5], -2.8),
-        ([0.98, 0.3, 0.4], [1e-4, 0.2, 0.15], 0.9795),  # one is all but known, others are not
+        ([0.98, 0.3, 0.4], [1e-4, 0.2, 0.15], 0.9795),  # one is almost known, others are not
         ([0.6, 0.5], [1e-6, 0.02], 0.2),
     ],
 )
@@ -73,17 +73,17 @@ def test_moments_of_the_shortfall(mean: list[float], sigma: list[float], incumbe
     assert found.variance == pytest.approx(variance, rel=5e-3, abs=1e-6)
 
 
-def test_moments_by_chance() -> None:
+def test_moments_against_monte_carlo() -> None:
     rng = np.random.default_rng(3)
     mean, sigma = rng.uniform(0.4, 0.8, 20), rng.uniform(0.01, 0.2, 20)
     draws = rng.normal(mean, sigma, (100_000, 20)).max(axis=1)
-    drawn = np.maximum(draws - 0.85, 0.0)
+    sampled = np.maximum(draws - 0.85, 0.0)
     found = plain(mean, sigma, 0.85)
-    assert found.gap == pytest.approx(drawn.mean(), rel=0.02)
-    assert found.variance == pytest.approx(drawn.var(), rel=0.03)
+    assert found.gap == pytest.approx(sampled.mean(), rel=0.02)
+    assert found.variance == pytest.approx(sampled.var(), rel=0.03)
 
 
-def test_nothing_left_is_no_shortfall() -> None:
+def test_no_untried_arm_means_no_shortfall() -> None:
     assert plain(np.zeros(0), np.zeros(0), 0.3) == (0.0, 0.0)
     assert plain(np.array([math.nan]), np.ones(1), 0.3) == (0.0, 0.0)
 
@@ -91,22 +91,22 @@ def test_nothing_left_is_no_shortfall() -> None:
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("freedom", [4.0, math.inf])
 @pytest.mark.parametrize("warp", [NO_WARP, Warp(1.0, 0.5)])
-def test_common_factors_by_chance(correlation: float, freedom: float, warp: Warp) -> None:
-    """Equally correlated arms, whose spread is uncertain, in warped units: what is assumed."""
+def test_common_factors_against_monte_carlo(correlation: float, freedom: float, warp: Warp) -> None:
+    """Monte Carlo of the assumptions: equal correlation, uncertain scale, warped scores."""
     rng = np.random.default_rng(5)
     arms, worlds = 12, 200_000
     mean, sigma = rng.uniform(-0.3, 0.3, arms), rng.uniform(0.05, 0.3, arms)
     spreads, weights = factors(freedom)
     incumbent = float(warp.inverse(np.array([0.2]))[0])
-    common, own = rng.standard_normal((worlds, 1)), rng.standard_normal((worlds, arms))
-    moved = correlation**0.5 * common + (1.0 - correlation) ** 0.5 * own
+    common, independent = rng.standard_normal((worlds, 1)), rng.standard_normal((worlds, arms))
+    deviations = correlation**0.5 * common + (1.0 - correlation) ** 0.5 * independent
     spread = rng.choice(spreads, (worlds, 1), p=weights)
-    best = warp.inverse(mean + spread * sigma * moved).max(axis=1)
-    drawn = np.maximum(best - incumbent, 0.0)
+    best = warp.inverse(mean + spread * sigma * deviations).max(axis=1)
+    sampled = np.maximum(best - incumbent, 0.0)
     outlook = Outlook(mean, sigma, 1.0, spreads, weights, warp)
     found = shortfall(outlook, np.arange(arms), correlation, incumbent)
-    assert found.gap == pytest.approx(drawn.mean(), rel=0.02)
-    assert found.variance**0.5 == pytest.approx(drawn.std(), rel=0.05)
+    assert found.gap == pytest.approx(sampled.mean(), rel=0.02)
+    assert found.variance**0.5 == pytest.approx(sampled.std(), rel=0.05)
 
 
 def test_the_mean_correlation_is_that_of_the_posterior() -> None:
@@ -133,12 +133,12 @@ def test_the_mean_correlation_is_that_of_the_posterior() -> None:
 
 @pytest.mark.parametrize("known", [0, 30])
 def test_close_to_joint_draws_on_real_scores(known: int) -> None:
-    """Real arms are not equally correlated: within a fourth of joint draws, summed over studies."""
+    """Real arms are not equally correlated; the sum over studies is within 25 % of joint draws."""
     table, rng = load_table("oboe"), np.random.default_rng(1)
-    whole = rng.permutation(np.flatnonzero(~np.isnan(table.scores).any(axis=1)))
+    complete = rng.permutation(np.flatnonzero(~np.isnan(table.scores).any(axis=1)))
     models = rng.permutation(table.scores.shape[1])[:20]
-    rows, names = whole[:12], [str(model) for model in models]
-    history = table.scores[np.ix_(whole[12 : 12 + known], models)]
+    rows, names = complete[:12], [str(model) for model in models]
+    history = table.scores[np.ix_(complete[12 : 12 + known], models)]
     scheduler = Scheduler(LearnedPrior(names, history) if known else None)
     for study, row in enumerate(rows):
         scheduler.add_study(str(study), dict(zip(names, table.costs[row, models], strict=True)))
@@ -149,13 +149,13 @@ def test_close_to_joint_draws_on_real_scores(known: int) -> None:
             incumbents = {
                 study: (scheduler.incumbent(study) or ("", 0.0))[1] for study in scheduler.studies
             }
-            drawn = sum(
+            sampled = sum(
                 max(0.0, best - incumbents[study])
                 for world in worlds
                 for study, best in world.bests().items()
             )
             found = sum(scheduler.shortfall(study).gap for study in scheduler.studies)
-            assert found == pytest.approx(drawn / len(worlds), rel=0.25)
+            assert found == pytest.approx(sampled / len(worlds), rel=0.25)
         decision = scheduler.ask("d")
         assert decision is not None
         score = table.scores[rows[int(decision.study)], int(decision.model)]

@@ -12,7 +12,7 @@ from bentham.core.gaussian.kernels import correlation
 from bentham.errors import InvalidInput, InvalidPrior
 from bentham.tables import draw_synthetic
 
-THEIRS = {
+SKLEARN_KERNELS = {
     "matern12": lambda scale: Matern(scale, nu=0.5),
     "matern32": lambda scale: Matern(scale, nu=1.5),
     "matern52": lambda scale: Matern(scale, nu=2.5),
@@ -31,11 +31,11 @@ def test_sample_is_mean_and_covariance(seed: int, models: int, studies: int) -> 
     assert prior.block("any").variance == pytest.approx(np.diag(expected) + 1e-6, abs=1e-12)
 
 
-def test_kernels_are_scikit_learns() -> None:
-    assert set(KERNELS) == set(THEIRS)
+def test_kernels_agree_with_scikit_learn() -> None:
+    assert set(KERNELS) == set(SKLEARN_KERNELS)
     features = np.random.default_rng(0).random((7, 3))
     scales = np.array([0.2, 0.5, 1.5])
-    for name, theirs in THEIRS.items():
+    for name, theirs in SKLEARN_KERNELS.items():
         assert correlation(name, features, scales) == pytest.approx(
             theirs(scales)(features), abs=1e-12
         )
@@ -45,21 +45,25 @@ def negative_log_likelihood(
     history: np.ndarray, features: np.ndarray, kernel: str, scale: float, variance: float,
     mean: float, jitter: float,
 ) -> float:  # fmt: skip
-    """Scikit-learn's log marginal likelihood, summed over studies, each on what it ran."""
+    """Return scikit-learn's negative log marginal likelihood, summed over studies."""
     total = 0.0
     for study in history:
         ran = np.isfinite(study)
         theirs = GaussianProcessRegressor(
-            ConstantKernel(variance) * THEIRS[kernel](scale), alpha=jitter, optimizer=None
+            ConstantKernel(variance) * SKLEARN_KERNELS[kernel](scale), alpha=jitter, optimizer=None
         )
         theirs.fit(features[ran], study[ran] - mean)
         total -= theirs.log_marginal_likelihood_value_
     return total
 
 
-@given(seed=st.integers(0, 1000), kernel=st.sampled_from(sorted(THEIRS)), missing=st.booleans())
+@given(
+    seed=st.integers(0, 1000),
+    kernel=st.sampled_from(sorted(SKLEARN_KERNELS)),
+    missing=st.booleans(),
+)
 @settings(max_examples=12)
-def test_kernel_parameters_are_the_likeliest(seed: int, kernel: str, missing: bool) -> None:
+def test_kernel_parameters_maximize_the_likelihood(seed: int, kernel: str, missing: bool) -> None:
     rng = np.random.default_rng(seed)
     features = np.linspace(0, 1, 8)[:, np.newaxis]
     truth = 0.7 * correlation(kernel, features, 0.4) + 1e-3 * np.eye(8)
@@ -70,7 +74,7 @@ def test_kernel_parameters_are_the_likeliest(seed: int, kernel: str, missing: bo
     names = [str(i) for i in range(8)]
     prior = kernel_prior(names, features, history, kernel, jitter=1e-3)
     mean, variance = float(prior.mean[0]), float(prior.covariance[0, 0])
-    # The scale from the correlation of the ends, and what the likelihood is around there.
+    # Derive the length scale from a correlation, then compare the likelihood around it.
     scale = _scale_of(kernel, float(prior.covariance[0, 1] / variance), float(features[1, 0]))
     best = negative_log_likelihood(history, features, kernel, scale, variance, mean, 1e-3)
     for factor in (0.9, 1.1):
@@ -98,12 +102,12 @@ def test_fixed_length_scales_are_kept() -> None:
     assert ratio == pytest.approx(correlation("matern52", table.features, 0.2), abs=1e-12)
 
 
-def test_the_synthetic_length_scale_is_found_again() -> None:
+def test_the_synthetic_length_scale_is_recovered() -> None:
     table = draw_synthetic(2)
     assert table.features is not None
     prior = kernel_prior(table.models, table.features, table.scores[:20])
-    told = correlation("matern52", table.features, 0.2)
-    assert prior.covariance / prior.covariance[0, 0] == pytest.approx(told, abs=0.15)
+    expected = correlation("matern52", table.features, 0.2)
+    assert prior.covariance / prior.covariance[0, 0] == pytest.approx(expected, abs=0.15)
 
 
 def test_one_length_scale_per_feature() -> None:
@@ -112,7 +116,7 @@ def test_one_length_scale_per_feature() -> None:
     truth = correlation("matern52", features, np.array([0.3, 50.0])) + 1e-6 * np.eye(20)
     history = rng.standard_normal((30, 20)) @ np.linalg.cholesky(truth).T
     prior = kernel_prior([str(i) for i in range(20)], features, history)
-    # The second feature does not matter: what differs only there is all but the same.
+    # The second feature does not matter: models that differ only there are almost equal.
     line = correlation("matern52", features[:, :1], 0.3)
     assert prior.covariance / prior.covariance[0, 0] == pytest.approx(line, abs=0.25)
 
@@ -120,9 +124,9 @@ def test_one_length_scale_per_feature() -> None:
 @pytest.mark.parametrize(
     "history",
     [[[1.0, 1.0, 1.0]], [[0.0, 0.0, 0.0]] * 3, [[0.5, np.nan, np.nan]], [[1.0, 2.0, 3.0]]],
-    ids=["one study, all alike", "all zero", "one score", "one study"],
+    ids=["one study, all equal", "all zero", "one score", "one study"],
 )
-def test_a_kernel_prior_from_next_to_nothing(history: list[list[float]]) -> None:
+def test_a_kernel_prior_from_almost_no_history(history: list[list[float]]) -> None:
     prior = kernel_prior(["a", "b", "c"], [0.0, 0.5, 1.0], history)
     assert np.all(np.isfinite(prior.covariance))
     assert np.all(prior.block("x").variance > 0.0)
@@ -138,12 +142,12 @@ def test_a_kernel_prior_from_next_to_nothing(history: list[list[float]]) -> None
         ([1.0, 2.0], "shape"),
     ],
 )
-def test_sample_refuses_what_it_cannot_use(history: list[list[float]], words: str) -> None:
+def test_sample_prior_refuses_invalid_history(history: list[list[float]], words: str) -> None:
     with pytest.raises(InvalidPrior, match=words):
         sample_prior(["a", "b"], history)
 
 
-def test_kernel_refuses_what_it_cannot_use() -> None:
+def test_kernel_prior_refuses_invalid_arguments() -> None:
     history = [[1.0, 2.0], [2.0, 1.0]]
     with pytest.raises(InvalidInput, match="unknown kernel 'cosine'; choose one of matern12"):
         kernel_prior(["a", "b"], [0.0, 1.0], history, "cosine")
@@ -160,7 +164,7 @@ def test_kernel_refuses_what_it_cannot_use() -> None:
     with pytest.raises(InvalidPrior, match="history is ragged or contains a value that is not"):
         kernel_prior(["a", "b"], [0.0, 1.0], [["x", "y"]])
     tiny = kernel_prior(["a", "b"], [0.0, 1.0], history, length_scales=1e-320)
-    assert tiny.covariance[0, 1] == 0.0  # at that scale no two models are alike
+    assert tiny.covariance[0, 1] == 0.0  # at that scale no two models are similar
     for length_scales in (None, 0.5):
         with pytest.raises(InvalidPrior, match="pass a jitter above zero"):
             kernel_prior(["a", "b"], [1.0, 1.0], history, "rbf", length_scales, jitter=0.0)

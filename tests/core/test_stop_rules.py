@@ -1,8 +1,8 @@
-"""When a study is over."""
+"""Stop rules of studies."""
 
 import pytest
 
-from bentham.core.problem.stop_rules import StudyProgress, stop_reason, wants_no_more
+from bentham.core.problem.stop_rules import StudyProgress, stop_reason, trial_limit_reached
 
 
 def never() -> float:
@@ -17,8 +17,8 @@ def progress(
     running: bool = False,
     gain: float | None = 1.0,
 ) -> StudyProgress:
-    prospect = None if gain is None else (lambda: gain)
-    return StudyProgress(ended, seconds, scored, untried, lambda: running, prospect)
+    expected_gain = None if gain is None else (lambda: gain)
+    return StudyProgress(ended, seconds, scored, untried, lambda: running, expected_gain)
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_each_rule(stop: dict[str, float], known: StudyProgress, reason: str | N
     assert stop_reason(stop, known, now=100.0) == reason
 
 
-def test_what_is_not_needed_is_not_computed() -> None:
+def test_values_are_computed_only_when_needed() -> None:
     known = StudyProgress(0, 0.0, True, True, lambda: bool(never()), never)
     assert stop_reason({"trials": 9.0, "cost": 9.0}, known, 0.0) is None
 
 
-def test_no_more_trials_are_started_than_a_study_may_have() -> None:
-    assert not wants_no_more({}, 10**6)
-    assert not wants_no_more({"trials": 3.0}, 2)
-    assert wants_no_more({"trials": 3.0}, 3)
+def test_the_trial_limit() -> None:
+    assert not trial_limit_reached({}, 10**6)
+    assert not trial_limit_reached({"trials": 3.0}, 2)
+    assert trial_limit_reached({"trials": 3.0}, 3)

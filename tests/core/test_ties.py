@@ -9,7 +9,7 @@ from bentham.core import JointPrior, Scheduler, SharedPrior
 
 def test_ties_go_to_the_lowest_study_then_the_lowest_model() -> None:
     scheduler = Scheduler(flat_prior(3), warm_start="none")
-    for name in ("z", "a"):  # the order of adding, not of the alphabet
+    for name in ("z", "a"):  # the order of addition, not alphabetical
         scheduler.add_study(name, {"m2": 1.0, "m1": 1.0})
     for device in range(4):
         scheduler.add_device(device)
@@ -20,7 +20,7 @@ def test_ties_go_to_the_lowest_study_then_the_lowest_model() -> None:
 
 
 @pytest.mark.parametrize("policy", ["mdmt", "round-robin", "random", "gp-ucb"])
-def test_many_ties_go_by_the_order_of_models(policy: str) -> None:
+def test_many_ties_are_broken_by_the_order_of_models(policy: str) -> None:
     models = [f"m{i}" for i in range(100)]  # enough for an unstable sort to show
     prior = SharedPrior(models, [0.1 * (place % 3) for place in range(100)], np.eye(100))
     scheduler = Scheduler(prior, policy, warm_start="none")
@@ -44,13 +44,13 @@ def test_ties_within_a_dataset_go_to_the_lowest_study_before_the_lowest_model() 
 
 
 def out_of_order(mean_of_first: float, mean_of_second: float) -> JointPrior:
-    """On dataset d the second model's arm comes before the first's."""
+    """Return a prior in which dataset d lists the second model before the first."""
     arms = [("other", "first"), ("other", "second"), ("d", "second"), ("d", "first")]
     return JointPrior(arms, [0.0, 0.0, mean_of_second, mean_of_first], np.eye(4))
 
 
 @pytest.mark.parametrize("policy", ["mdmt", "round-robin", "random", "gp-ucb"])
-def test_arms_given_in_another_order_than_models(policy: str) -> None:
+def test_arms_in_another_order_than_models(policy: str) -> None:
     for means, expected in (((0.0, 0.0), "first"), ((0.0, 0.5), "second"), ((0.5, 0.0), "first")):
         scheduler = Scheduler(out_of_order(*means), policy, warm_start="none")
         scheduler.add_study("a", {"second": 1.0, "first": 1.0}, dataset="d")
@@ -71,8 +71,8 @@ def test_arms_given_in_another_order_than_models(policy: str) -> None:
 
 
 @pytest.mark.parametrize("studies", [1, 2])
-def test_many_ties_among_arms_given_backwards(studies: int) -> None:
-    # More ties than a decision ranks: the lowest must be found before the others are dropped.
+def test_many_ties_among_arms_in_reverse_order(studies: int) -> None:
+    # More ties than a decision ranks: the lowest must be found before the others are discarded.
     models = [f"m{i}" for i in range(10)]
     arms = [("other", m) for m in models] + [("d", m) for m in reversed(models)]
     scheduler = Scheduler(JointPrior(arms, np.zeros(20), np.eye(20)), warm_start="none")
@@ -95,7 +95,7 @@ def test_many_ties_among_studies_of_one_dataset() -> None:
     assert (decision.study, decision.model) == ("a", "m9")
 
 
-def test_the_lowest_study_that_is_left_stands_for_an_arm() -> None:
+def test_an_arm_is_run_for_its_lowest_remaining_study() -> None:
     scheduler = Scheduler(flat_prior(1), warm_start="none")
     for name in "abc":
         scheduler.add_study(name, {"m0": 1.0}, dataset="d")
@@ -106,7 +106,7 @@ def test_the_lowest_study_that_is_left_stands_for_an_arm() -> None:
     assert decision.study == "b"
 
 
-def test_a_joint_prior_is_split_where_nothing_is_linked() -> None:
+def test_a_joint_prior_is_split_into_independent_blocks() -> None:
     prior = out_of_order(0.0, 0.0)
     assert prior.block_key("other") != prior.block_key("d")
     assert prior.block(prior.block_key("d")).size == 2

@@ -1,4 +1,4 @@
-"""Devices in virtual time: what happens at one instant, and in which order."""
+"""Devices in virtual time: the order of events at one instant."""
 
 from functools import partial
 
@@ -6,24 +6,24 @@ from bentham.core.worlds.virtual_time import VirtualPool
 
 
 class Jobs:
-    """A list of jobs and their durations; notes what happens."""
+    """A list of jobs with durations, and a record of what happened."""
 
     def __init__(self, jobs: list[tuple[str, float]], last: int = 100):
         self.jobs, self.last = jobs, last
-        self.seen: list[tuple[str, float, int | str]] = []
+        self.record: list[tuple[str, float, int | str]] = []
 
     def next_job(self, device: int, now: float) -> tuple[str, float] | None:
         if not self.jobs:
             return None
         job, duration = self.jobs.pop(0)
-        self.seen.append((f"start {job}", now, device))
+        self.record.append((f"start {job}", now, device))
         return job, now + duration
 
     def ended(self, device: int, job: str, now: float) -> None:
-        self.seen.append((f"end {job}", now, device))
+        self.record.append((f"end {job}", now, device))
 
     def instant(self, now: float) -> bool:
-        self.seen.append(("instant", now, ""))
+        self.record.append(("instant", now, ""))
         self.last -= 1
         return self.last > 0
 
@@ -33,7 +33,7 @@ def test_ends_of_one_instant_come_before_the_next_jobs() -> None:
     for device in (1, 0):
         pool.join(device)
     pool.run(jobs)
-    assert jobs.seen == [
+    assert jobs.record == [
         ("start a", 0.0, 0), ("start b", 0.0, 1),
         ("end a", 2.0, 0), ("end b", 2.0, 1), ("instant", 2.0, ""),
         ("start c", 2.0, 0), ("start d", 2.0, 1),
@@ -50,22 +50,22 @@ def test_a_busy_device_leaves_when_its_job_ends_and_an_idle_one_at_once() -> Non
     pool.at(3.0, partial(pool.leave, 2))
     pool.at(4.0, partial(pool.leave, 3))  # never joined
     pool.run(jobs)
-    assert [step for step in jobs.seen if step[0].startswith("start")] == [
+    assert [step for step in jobs.record if step[0].startswith("start")] == [
         ("start a", 0.0, 0),
         ("start b", 1.0, 1),
         ("start c", 10.0, 1),
     ]
 
 
-def test_no_job_starts_at_the_end_and_what_ends_then_counts() -> None:
+def test_at_the_end_jobs_may_end_but_not_start() -> None:
     pool, jobs = VirtualPool(), Jobs([("a", 3.0), ("b", 3.0)])
     pool.join(0)
     pool.run(jobs, until=3.0)
-    assert jobs.seen[-2:] == [("end a", 3.0, 0), ("instant", 3.0, "")]
+    assert jobs.record[-2:] == [("end a", 3.0, 0), ("instant", 3.0, "")]
     assert jobs.jobs == [("b", 3.0)]
 
 
-def test_the_work_ends_the_run_before_idle_devices_get_more() -> None:
+def test_instant_can_end_the_run_before_new_jobs_start() -> None:
     pool, jobs = VirtualPool(), Jobs([("a", 1.0), ("b", 1.0)], last=1)
     pool.join(0)
     pool.run(jobs)

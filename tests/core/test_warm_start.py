@@ -1,7 +1,7 @@
-"""What every study runs first."""
+"""Warm starts: the first trials of every study."""
 
 import pytest
-from support.problems import asked
+from support.problems import next_arm
 from support.problems import small_scheduler as scheduler
 
 from bentham.core.problem.decision import Reason
@@ -16,7 +16,7 @@ class TestWarmStart:
         s.add_study("c", {"m2": 5.0})
         for device in range(7):
             s.add_device(device)
-        picks = [asked(s, device) for device in range(5)]
+        picks = [next_arm(s, device) for device in range(5)]
         assert picks == [("a", "m1"), ("b", "m0"), ("c", "m2"), ("a", "m2"), ("b", "m1")]
         sixth = s.ask(5)
         assert sixth is not None
@@ -28,16 +28,16 @@ class TestWarmStart:
         s.add_study("b", {"m2": 1.0, "m0": 1.0})
         s.add_device(0)
         s.add_device(1)
-        assert [asked(s, 0), asked(s, 1)] == [("a", "m1"), ("b", "m2")]
+        assert [next_arm(s, 0), next_arm(s, 1)] == [("a", "m1"), ("b", "m2")]
 
-    def test_a_late_study_begins_with_its_fastest(self) -> None:
+    def test_a_study_added_later_starts_with_its_fastest_model(self) -> None:
         s = scheduler("fastest:2")
         s.add_study("a", {"m0": 1.0, "m1": 2.0, "m2": 3.0})
         for device in range(4):
             s.add_device(device)
-        assert asked(s, 0) == ("a", "m0")
+        assert next_arm(s, 0) == ("a", "m0")
         s.add_study("late", {"m0": 9.0, "m1": 8.0, "m2": 7.0})
-        assert [asked(s, d) for d in (1, 2, 3)] == [("late", "m2"), ("a", "m1"), ("late", "m1")]
+        assert [next_arm(s, d) for d in (1, 2, 3)] == [("late", "m2"), ("a", "m1"), ("late", "m1")]
 
     def test_an_arm_that_another_study_ran_is_not_run_again(self) -> None:
         s = scheduler("fastest:1")
@@ -51,42 +51,42 @@ class TestWarmStart:
         assert (first.model, first.reason) == ("m0", Reason.WARM_START)
         assert (second.model, second.reason) == ("m1", Reason.POLICY)
 
-    def test_a_lost_one_is_run_again_before_the_policy_goes_on(self) -> None:
+    def test_a_lost_warm_start_is_retried_before_the_policy_decides(self) -> None:
         s = scheduler("fastest:1")
         s.add_study("a", {"m0": 1.0, "m1": 1.0})
         s.add_study("b", {"m0": 1.0, "m1": 1.0})
         s.add_device(0)
-        assert asked(s, 0) == ("a", "m0")
+        assert next_arm(s, 0) == ("a", "m0")
         s.lose(0)
-        assert asked(s, 0) == ("a", "m0")
+        assert next_arm(s, 0) == ("a", "m0")
         s.tell(1, 0.5)
-        assert asked(s, 0) == ("b", "m0")
+        assert next_arm(s, 0) == ("b", "m0")
 
-    def test_what_a_removed_study_had_planned_is_dropped(self) -> None:
+    def test_the_plan_of_a_removed_study_is_dropped(self) -> None:
         s = scheduler("fastest:1")
         s.add_study("a", {"m0": 1.0}, dataset="d")
         s.add_study("b", {"m0": 1.0, "m1": 0.5}, dataset="d")
         s.remove_study("a")
         s.add_device(0)
-        assert asked(s, 0) == ("b", "m1")
+        assert next_arm(s, 0) == ("b", "m1")
 
-    def test_looking_does_not_change_what_is_planned(self) -> None:
-        def begin(look: bool) -> tuple[str, str, Reason]:
+    def test_decide_does_not_change_the_plan(self) -> None:
+        def begin(query: bool) -> tuple[str, str, Reason]:
             s = scheduler("fastest:1")
             for device in range(3):
                 s.add_device(device)
             s.add_study("a", {"m0": 1.0, "m1": 2.0}, dataset="d")
             s.ask(0)
             s.ask(1)
-            s.add_study("b", {"m1": 2.0}, dataset="d")  # its pick is running, for a
-            if look:
+            s.add_study("b", {"m1": 2.0}, dataset="d")  # its planned model is already running for a
+            if query:
                 assert s.decide(2) is None
             s.lose(1)
             decision = s.ask(1)
             assert decision is not None
             return decision.study, decision.model, decision.reason
 
-        assert begin(look=True) == begin(look=False) == ("b", "m1", Reason.WARM_START)
+        assert begin(query=True) == begin(query=False) == ("b", "m1", Reason.WARM_START)
 
     @pytest.mark.parametrize(
         "text",
@@ -101,6 +101,6 @@ class TestWarmStart:
             "fastest:" + "9" * 5000,
         ],
     )
-    def test_others_are_refused(self, text: str) -> None:
+    def test_invalid_warm_starts(self, text: str) -> None:
         with pytest.raises(InvalidInput, match="unknown warm start"):
             scheduler(text)

@@ -1,4 +1,4 @@
-"""The tests' own browser sees what goes wrong in a page, and a board serves it."""
+"""The test helpers: the browser records errors in a page, and a board serves it."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -9,16 +9,16 @@ from support.boards import Board, wait_for
 from support.browsers import Visits, axe
 
 STRICT = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"
-WHOLE = "<!doctype html><html lang='en'><title>t</title><main><h1>t</h1>{}</main></html>"
+DOCUMENT = "<!doctype html><html lang='en'><title>t</title><main><h1>t</h1>{}</main></html>"
 
 
 def show(page: Page, inner: str, script: str = "") -> None:
-    """A page under a strict policy, with a script of its own."""
+    """Show a page with a script under a strict content security policy."""
 
     def fulfil(route: Route) -> None:
         path = urlsplit(route.request.url).path
         if path == "/":
-            body, kind = WHOLE.format(inner), "text/html"
+            body, kind = DOCUMENT.format(inner), "text/html"
         elif path == "/own.js":
             body, kind = script, "text/javascript"
         else:
@@ -32,7 +32,7 @@ def show(page: Page, inner: str, script: str = "") -> None:
 
 
 @pytest.mark.parametrize(
-    ("inner", "script", "trouble"),
+    ("inner", "script", "error"),
     [
         ("<script src='own.js'></script>", "console.error('oh')", "console error: oh"),
         ("<script src='own.js'></script>", "nothing.at.all", "nothing is not defined"),
@@ -44,36 +44,37 @@ def show(page: Page, inner: str, script: str = "") -> None:
     ],
     ids=["console", "script", "request", "style", "image", "elsewhere"],
 )  # fmt: skip
-def test_troubles_of_a_page_are_seen(
-    visits: Visits, page: Page, inner: str, script: str, trouble: str
+def test_errors_of_a_page_are_recorded(
+    visits: Visits, page: Page, inner: str, script: str, error: str
 ) -> None:
     show(page, inner, script)
-    wait_for(lambda: page.evaluate("1") and any(trouble in each for each in visits.troubles))
+    wait_for(lambda: page.evaluate("1") and any(error in each for each in visits.errors))
     with pytest.raises(AssertionError, match="in the browser"):
         visits.check()
-    for text in list(visits.troubles):
+    for text in list(visits.errors):
         visits.expect(text)
 
 
-def test_a_trouble_that_was_expected_must_come(visits: Visits, page: Page) -> None:
+def test_an_expected_error_must_occur(visits: Visits, page: Page) -> None:
     show(page, "<p>All is well</p>")
     visits.check()
     visits.expect("something")
     with pytest.raises(AssertionError, match="there was no 'something'"):
         visits.check()
     page.evaluate("console.error('something')")
-    wait_for(lambda: page.evaluate("1") and visits.troubles)
+    wait_for(lambda: page.evaluate("1") and visits.errors)
 
 
-def test_axe_looks_at_a_page_under_a_strict_policy(page: Page) -> None:
+def test_axe_runs_under_a_strict_policy(page: Page) -> None:
     show(page, "<p>All is well</p>")
     assert axe(page) == []
     show(page, "<button></button>")
     assert [each.split(":")[0] for each in axe(page)] == ["button-name (critical)"]
 
 
-def test_other_loops_run_once_a_page_was_seen(request: pytest.FixtureRequest) -> None:
-    """Playwright's own is set aside: whichever test comes next may have one."""
+@pytest.mark.outside
+def test_other_event_loops_run_after_a_browser_test(request: pytest.FixtureRequest) -> None:
+    """Playwright's loop is unset between tests, so the next test may run its own."""
     chromium = request.getfixturevalue("chromium")
     with chromium.in_use() as browser:
         visits = Visits(browser)
@@ -82,7 +83,7 @@ def test_other_loops_run_once_a_page_was_seen(request: pytest.FixtureRequest) ->
     assert asyncio.run(asyncio.sleep(0, "ran")) == "ran"
 
 
-def test_a_board_serves_a_browser_and_comes_back(board: Board, page: Page) -> None:
+def test_a_board_serves_a_browser_and_restarts(board: Board, page: Page) -> None:
     lab = board.tenant("lab")
     study = board.study(lab, models={"svm": 1.0, "forest": 2.0})
     device = board.device("gpu-0")
@@ -93,7 +94,7 @@ def test_a_board_serves_a_browser_and_comes_back(board: Board, page: Page) -> No
         return (await answer.json()).items.map(each => each.state);
     }"""
     assert page.evaluate(count, lab) == []
-    leases = board.run(device, "gpu-0", lambda _: 0.5, most=1)
+    leases = board.run(device, "gpu-0", lambda _: 0.5, limit=1)
     assert [lease["study"] for lease in leases] == [study]
     assert page.evaluate(count, lab) == ["complete"]
     board.stop()

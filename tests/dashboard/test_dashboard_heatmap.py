@@ -1,4 +1,4 @@
-"""The heatmap: what it shows, to whom, live, by keyboard and to a screen reader."""
+"""The heatmap: content, tenancy, live updates, keyboard and screen reader."""
 
 import re
 
@@ -9,27 +9,25 @@ from support.browsers import Visits, axe
 from support.dashboards import IMAGE, SCRIPT, go, mark, sign_in, unchanged
 
 
-def enter(page: Page, board: Board, token: str) -> None:
-    """Sign in, and look at the heatmap."""
+def open_heatmap(page: Page, board: Board, token: str) -> None:
+    """Sign in and open the heatmap."""
     sign_in(page, board.address, token)
     go(page, "heatmap", "Heatmap")
 
 
 def spoken(page: Page) -> str:
-    """What a screen reader is told of the cell at the mark."""
+    """Return the text of the selected cell for screen readers."""
     script = "() => document.activeElement.getAttribute('aria-activedescendant')"
     return page.locator(f"#{page.evaluate(script)}").inner_text()
 
 
-def test_a_tenant_walks_through_its_own_and_sees_news_without_reloading(
-    board: Board, visits: Visits
-) -> None:
+def test_a_tenant_navigates_its_studies_and_sees_live_updates(board: Board, visits: Visits) -> None:
     ada, bob = board.tenant("ada"), board.tenant("bob")
     study = board.study(ada, SCRIPT, {IMAGE: 1.0, "tree": 2.0, "svm": 3.0})
     board.study(bob, "the secret of bob", {"hidden": 1.0})
     device = board.device("gpu")
     page = visits.open()
-    enter(page, board, ada)
+    open_heatmap(page, board, ada)
     summary = page.locator(".summary")
     expect(summary).to_contain_text("1 study by 3 models: 0 observed, 0 running, 0 failed, 3 untr")
     assert "bob" not in page.content()
@@ -65,10 +63,10 @@ def test_kinds_order_filter_and_zoom(board: Board, page: Page) -> None:
     tokens = [board.tenant(name) for name in ("ada", "bob")]
     for number in range(60):  # more than one page of rows
         board.study(tokens[number % 2], f"study-{number}", {"m": 1.0, f"only-{number % 3}": 1.0})
-    enter(page, board, board.admin)
+    open_heatmap(page, board, board.admin)
     summary = page.locator(".summary")
     expect(summary).to_contain_text("60 studies by 4 models")
-    # Names are on the canvas: the mark says which row is where.
+    # Names are drawn on the canvas; the selected cell tells which row is where.
     grid = page.get_by_role("grid")
 
     def first() -> str:
@@ -98,22 +96,22 @@ def test_kinds_order_filter_and_zoom(board: Board, page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_cells_have_the_colours_of_their_values(board: Board, visits: Visits, scheme: str) -> None:
-    """More is always farther from the ground, whatever colour the ground has."""
+def test_colours_increase_with_values(board: Board, visits: Visits, scheme: str) -> None:
+    """Larger values always contrast more with the background, in both themes."""
     ada = board.tenant("ada")
     board.study(ada, "s", {f"m{place}": 1.0 for place in range(4)})
     device = board.device("gpu")
     board.run(device, "gpu", lambda lease: 0.25 * int(lease["model"][1]))
     page = visits.open(color_scheme=scheme, viewport={"width": 1000, "height": 700})
-    enter(page, board, ada)
+    open_heatmap(page, board, ada)
     expect(page.locator(".summary")).to_contain_text("4 observed")
     lightness = page.evaluate(
         """async () => {
             await new Promise(requestAnimationFrame);
             await new Promise(requestAnimationFrame);
             const canvas = document.querySelector(".heat canvas");
-            // A little below the corners of the cells of 60 pixels, above their values; the first
-            // is beside the cells.
+            // Just below the upper edge of the cells of 60 pixels, above their values. The first
+            // sample is left of the cells.
             const line = canvas.getContext("2d").getImageData(130, 108, 300, 1).data;
             return [0, 1, 2, 3, 4].map((place) => {
                 const [red, green, blue] = line.slice(4 * (60 * place + 5));
@@ -121,14 +119,14 @@ def test_cells_have_the_colours_of_their_values(board: Board, visits: Visits, sc
             });
         }"""
     )
-    ground, *cells = lightness
-    distances = [abs(cell - ground) for cell in cells]
+    background, *cells = lightness
+    distances = [abs(cell - background) for cell in cells]
     assert distances == sorted(distances)
     assert distances[3] > distances[0] + 100
 
 
-def test_nothing_to_show_says_what_to_do(board: Board, page: Page) -> None:
-    enter(page, board, board.tenant("ada"))
+def test_an_empty_heatmap_says_what_to_do(board: Board, page: Page) -> None:
+    open_heatmap(page, board, board.tenant("ada"))
     expect(page.get_by_text("No studies yet")).to_be_visible()
     expect(page.get_by_role("link", name="Create a study")).to_be_visible()
     assert axe(page) == []

@@ -1,4 +1,4 @@
-"""Names that would be more than names: the pages hold by themselves, without the content policy."""
+"""Names that contain markup stay text, even without the content security policy."""
 
 from typing import Any
 
@@ -17,22 +17,22 @@ HOSTILE = (
 LAST = HOSTILE[-1]
 
 
-def _bare(route: Route) -> None:
-    """The page as it would be if nothing but its own code kept names from being markup."""
-    answer = route.fetch()
-    headers = {name: value for name, value in answer.headers.items() if "policy" not in name}
-    assert len(headers) < len(answer.headers)
-    route.fulfill(response=answer, headers=headers)
+def _without_policy(route: Route) -> None:
+    """Serve the page without its content security policy."""
+    response = route.fetch()
+    headers = {name: value for name, value in response.headers.items() if "policy" not in name}
+    assert len(headers) < len(response.headers)
+    route.fulfill(response=response, headers=headers)
 
 
-def _made(board: Board) -> tuple[str, str, list[Any]]:
-    """A tenant whose things all have such names, run by a device that says such things."""
+def _hostile_entities(board: Board) -> tuple[str, str, list[Any]]:
+    """Create entities and trial results with hostile names; return the token, study and leases."""
     lab = board.tenant("lab")
     gpu = board.device(kind=HOSTILE[1])
-    models = {name: 1.0 + place for place, name in enumerate((*HOSTILE, "plain", "left"))}
+    models = {name: 1.0 + number for number, name in enumerate((*HOSTILE, "plain", "left"))}
     study = board.study(lab, " ".join(HOSTILE[:2]), models, dataset=LAST, metric=HOSTILE[0])
     board.study(lab, HOSTILE[2], models, dataset=LAST)
-    leases = board.run(gpu, "gpu", lambda _: 0.5, most=2)
+    leases = board.run(gpu, "gpu", lambda _: 0.5, limit=2)
     failed = board.lease(gpu)
     board.report(gpu, failed, "fail", reason="\n".join(HOSTILE), final=True).ok()
     scored = board.lease(gpu)
@@ -45,7 +45,7 @@ def _made(board: Board) -> tuple[str, str, list[Any]]:
     return lab, study, [*leases, failed, scored, running]
 
 
-def _holds(page: Page) -> None:
+def _check_no_markup(page: Page) -> None:
     expect(page.locator("main h1").first).to_be_visible()
     found = page.evaluate(
         """() => ({
@@ -62,18 +62,18 @@ def _holds(page: Page) -> None:
 
 
 def test_names_stay_text_without_the_content_policy(board: Board, visits: Visits) -> None:
-    lab, study, leases = _made(board)
+    lab, study, leases = _hostile_entities(board)
     for token in (lab, board.admin):
         page = visits.open()
-        page.route(f"{board.address}/", _bare)
+        page.route(f"{board.address}/", _without_policy)
         sign_in(page, board.address, token)
-        # The policy is off indeed: what is markup in this page does act.
+        # The policy is really off: parsing markup does not raise an error.
         page.evaluate("document.createElement('p').innerHTML = '<b>'")
         board.study(
             lab, f"{HOSTILE[3]} {token[-4:]}", [HOSTILE[3]]
-        )  # heard of while the page is open
+        )  # arrives as an event while the page is open
         expect(page.locator("main")).to_contain_text("<script>")
-        _holds(page)
+        _check_no_markup(page)
         routes = ["studies", "decisions", "heatmap", "new", f"studies/{study}"]
         routes += [f"decisions/{lease['trial']}" for lease in leases[-3:]]
         for route in routes:
@@ -81,4 +81,4 @@ def test_names_stay_text_without_the_content_policy(board: Board, visits: Visits
             expect(page.locator("main .waiting")).to_have_count(0)
             expect(page.locator("main")).to_contain_text("onerror" if route != "new" else "")
             page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-            _holds(page)
+            _check_no_markup(page)

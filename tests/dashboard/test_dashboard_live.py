@@ -1,4 +1,4 @@
-"""What happens while a page opens, is left, or cannot be read: nothing is lost, nothing stays."""
+"""Pages while they open, are left or fail to load: no event is lost, nothing leaks."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from support.boards import Board
 from support.browsers import Visits
 from support.dashboards import go, panel, sign_in
 
-OLD = "The data may be out of date"
-# A timeline that is told of one trial more than it keeps, the newest first, as the server tells.
-MANY = """async () => {
+OUT_OF_DATE = "The data may be out of date"
+# A timeline with more trials than it keeps, newest first as in the server's response.
+MANY_TRIALS = """async () => {
   const { timeline } = await import("/assets/timeline.js");
   const now = 1e9;
   const signal = AbortSignal.abort();
@@ -27,14 +27,14 @@ DURATIONS = """async seconds => {
 }"""
 
 
-def test_what_happens_while_a_page_opens_is_not_missed(board: Board, page: Page) -> None:
+def test_events_during_loading_are_not_missed(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     study = board.study(lab)
     lease = board.lease(gpu)
     sign_in(page, board.address, lab)
 
     def slow(route: Route) -> None:
-        # The trials were read by now; the last of them ends before the page is there.
+        # The page has read the trials; this one ends before the page is shown.
         page.wait_for_timeout(300)
         board.report(gpu, lease, score=0.5).ok()
         page.wait_for_timeout(300)
@@ -45,7 +45,7 @@ def test_what_happens_while_a_page_opens_is_not_missed(board: Board, page: Page)
     expect(panel(page, "Trials").get_by_role("row").nth(1)).to_contain_text("complete")
 
 
-def test_a_study_that_ran_nothing_lately_has_its_name(board: Board, page: Page) -> None:
+def test_a_study_without_recent_trials_has_its_name(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     board.study(lab, "sleeper")
     sign_in(page, board.address, board.admin)
@@ -54,9 +54,7 @@ def test_a_study_that_ran_nothing_lately_has_its_name(board: Board, page: Page) 
     expect(panel(page, "Latest trials").get_by_role("row").nth(1)).to_contain_text("sleeper")
 
 
-def test_what_cannot_be_renewed_is_said_and_tried_again(
-    board: Board, page: Page, visits: Visits
-) -> None:
+def test_a_failed_update_is_reported_and_retried(board: Board, page: Page, visits: Visits) -> None:
     lab = board.tenant("lab")
     board.study(lab, "first")
     sign_in(page, board.address, lab)
@@ -64,18 +62,18 @@ def test_what_cannot_be_renewed_is_said_and_tried_again(
     visits.expect("500 (Internal")
     page.route("**/v1/studies?*", lambda route: route.fulfill(status=500, body="{}"), times=1)
     board.study(lab, "second")
-    expect(page.locator("#banner")).to_contain_text(OLD)
+    expect(page.locator("#banner")).to_contain_text(OUT_OF_DATE)
     expect(page.locator("#banner")).to_be_empty()
     expect(page.get_by_role("link", name="second")).to_be_visible()
 
 
-def test_another_tab_signs_out_and_somebody_else_in(
+def test_another_tab_signs_out_and_another_user_signs_in(
     board: Board, page: Page, visits: Visits
 ) -> None:
     lab = board.tenant("lab")
     board.study(lab)
     sign_in(page, board.address, board.admin)
-    go(page, "new", "New study")  # a page that asks for nothing by itself
+    go(page, "new", "New study")  # a page that sends no requests by itself
     other = page.context.new_page()
     other.goto(board.address)
     visits.allow("401 (Unauthorized)")
@@ -83,12 +81,12 @@ def test_another_tab_signs_out_and_somebody_else_in(
     expect(page.get_by_text("Your session has ended")).to_be_visible()
     other.close()
     sign_in(page, board.address, board.admin)
-    # Before the first tab hears of the end, somebody else is there.
+    # Another user signs in before the first tab notices the end of the session.
     page.evaluate(
         """async token => {
           const headers = { "Content-Type": "application/json" };
-          const said = { method: "POST", body: JSON.stringify({ token }), headers };
-          const { id, csrf } = await (await fetch("/v1/session", said)).json();
+          const request = { method: "POST", body: JSON.stringify({ token }), headers };
+          const { id, csrf } = await (await fetch("/v1/session", request)).json();
           localStorage.setItem("bentham-session", JSON.stringify({ id, csrf }));
         }""",
         lab,
@@ -97,7 +95,7 @@ def test_another_tab_signs_out_and_somebody_else_in(
     expect(page.get_by_role("link", name="What if")).to_have_count(0)
 
 
-def test_who_is_signed_in_stays_so_whatever_was_meant_for_another_session(
+def test_a_401_of_an_old_session_does_not_sign_out(
     board: Board, page: Page, visits: Visits
 ) -> None:
     lab = board.tenant("lab")
@@ -111,13 +109,13 @@ def test_who_is_signed_in_stays_so_whatever_was_meant_for_another_session(
     expect(page.locator(".who")).to_have_text("lab")
 
 
-def test_pages_that_are_left_leave_nothing(board: Board, page: Page) -> None:
+def test_left_pages_leak_nothing(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     study = board.study(lab)
     board.run(gpu, "gpu", lambda _: 0.5)
     sign_in(page, board.address, board.admin)
-    look = page.context.new_cdp_session(page)
-    look.send("Performance.enable")
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
 
     def walk() -> tuple[float, float]:
         for _ in range(5):
@@ -127,11 +125,12 @@ def test_pages_that_are_left_leave_nothing(board: Board, page: Page) -> None:
                 ("studies", "Studies"),
             ):
                 go(page, route, title)
-                # Whoever reads by ear or by keyboard is on the page that came.
+                # For screen readers and keyboards, the focus is on the new page.
                 expect(page.locator("main")).to_be_focused()
-        look.send("HeapProfiler.collectGarbage")
+        session.send("HeapProfiler.collectGarbage")
         found = {
-            each["name"]: each["value"] for each in look.send("Performance.getMetrics")["metrics"]
+            each["name"]: each["value"]
+            for each in session.send("Performance.getMetrics")["metrics"]
         }
         return found["JSEventListeners"], found["Nodes"]
 
@@ -141,14 +140,22 @@ def test_pages_that_are_left_leave_nothing(board: Board, page: Page) -> None:
     assert after[1] < before[1] + 300, (before, after)
 
 
-def test_the_newest_and_what_runs_stay_in_the_timeline(board: Board, page: Page) -> None:
+def test_the_timeline_keeps_the_newest_and_running_trials(board: Board, page: Page) -> None:
     page.goto(board.address)
-    assert page.evaluate(MANY) == [True, True, 5000, True]
-    told = page.evaluate(DURATIONS, [59, 60, 70, 90, 599, 3600, 5400])
-    assert told == ["59 s", "1 min", "1 min 10 s", "1 min 30 s", "9 min 59 s", "1 h", "1 h 30 min"]
+    assert page.evaluate(MANY_TRIALS) == [True, True, 5000, True]
+    formatted = page.evaluate(DURATIONS, [59, 60, 70, 90, 599, 3600, 5400])
+    assert formatted == [
+        "59 s",
+        "1 min",
+        "1 min 10 s",
+        "1 min 30 s",
+        "9 min 59 s",
+        "1 h",
+        "1 h 30 min",
+    ]
 
 
-def test_enter_does_what_its_field_is_for(
+def test_enter_acts_on_its_field_only(
     board: Board, page: Page, visits: Visits, tmp_path: Path
 ) -> None:
     lab = board.tenant("lab")

@@ -1,4 +1,4 @@
-"""The overview is live, tells what it draws in words and tables, and knows how to be empty."""
+"""The overview: live updates, text and tables for pictures, tenancy and empty states."""
 
 import re
 
@@ -10,7 +10,7 @@ from support.dashboards import IMAGE, SCRIPT, mark, panel, sign_in, tile, unchan
 MODELS = {SCRIPT: 1.0, IMAGE: 2.0, "plain": 3.0}
 
 
-def test_it_fills_by_itself(board: Board, page: Page) -> None:
+def test_it_updates_live(board: Board, page: Page) -> None:
     lab = board.tenant("lab", limits={"running_trials": 3})
     sign_in(page, board.address, board.admin)
     mark(page)
@@ -20,10 +20,10 @@ def test_it_fills_by_itself(board: Board, page: Page) -> None:
     gpu = board.device("gpu")
     expect(page.get_by_text("No device is registered")).to_have_count(0)
     expect(panel(page, "Tenants").get_by_role("row").nth(1)).to_contain_text("0 of 3")
-    board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, most=2)
-    lately = panel(page, "Latest trials").get_by_role("row")
-    expect(lately).to_have_count(3)
-    expect(lately.nth(2)).to_contain_text(SCRIPT)
+    board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, limit=2)
+    latest = panel(page, "Latest trials").get_by_role("row")
+    expect(latest).to_have_count(3)
+    expect(latest.nth(2)).to_contain_text(SCRIPT)
     expect(tile(page, "Trials ended")).to_have_text("2")
     expect(tile(page, "Devices busy")).to_have_text("0 / 1")
     last = board.lease(gpu)
@@ -32,12 +32,12 @@ def test_it_fills_by_itself(board: Board, page: Page) -> None:
         page.get_by_text(re.compile("3 trials in the last .*: 1 running, 2 comp"))
     ).to_be_visible()
     board.report(gpu, last, "fail", reason=f"out of memory {IMAGE}", final=True).ok()
-    expect(lately.nth(1)).to_contain_text("failed")
+    expect(latest.nth(1)).to_contain_text("failed")
     assert page.title() == "Overview · Bentham"
     assert unchanged(page)
 
 
-def test_pictures_have_words_tables_and_keys(board: Board, page: Page) -> None:
+def test_pictures_have_text_tables_and_keyboard_control(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device("gpu")
     board.study(lab, SCRIPT, MODELS)
     leases = board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0)
@@ -76,10 +76,10 @@ def test_a_tenant_sees_its_own(board: Board, visits: Visits) -> None:
     expect(panel(page, "Your tenant")).to_contain_text("lab")
 
 
-def test_every_page_can_be_read_by_everybody(board: Board, visits: Visits) -> None:
+def test_every_page_is_accessible(board: Board, visits: Visits) -> None:
     lab, gpu = board.tenant("lab"), board.device("gpu")
     study = board.study(lab, f"{SCRIPT} {IMAGE}", MODELS, dataset=IMAGE)
-    leases = board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, most=2)
+    leases = board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, limit=2)
     board.lease(gpu)
     routes = ["", "studies", f"studies/{study}", "decisions", f"decisions/{leases[0]['trial']}",
               "heatmap", "new", "whatif"]  # fmt: skip
@@ -95,7 +95,7 @@ def test_every_page_can_be_read_by_everybody(board: Board, visits: Visits) -> No
             expect(page.locator("main h1")).to_be_visible()
             expect(page.locator("main .waiting")).to_have_count(0)
             assert axe(page) == [], (route, scheme)
-            # Nothing hangs out over the side of a phone.
+            # Nothing is wider than the screen of a phone.
             assert page.evaluate("document.documentElement.scrollWidth") <= width, route
             assert page.locator("img[src=x]").count() == 0
             assert page.title() != "taken"

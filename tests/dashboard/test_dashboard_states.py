@@ -1,4 +1,4 @@
-"""When there is no session, no connection, nothing there: the dashboard says so, and what to do."""
+"""Without a session, a connection or content, the dashboard says so and what to do."""
 
 from playwright.sync_api import Page, expect
 from support.boards import Board
@@ -12,13 +12,13 @@ def test_signing_in_and_out(board: Board, page: Page, visits: Visits) -> None:
     expect(token).to_be_focused()
     visits.expect("401 (Unauthorized)")
     visits.expect("403 (Forbidden)")
-    for wrong, told in (
+    for wrong, message in (
         ("bth_nonsense", "unknown"),
         (board.token("device"), "a device token cannot sign in"),
     ):
         token.fill(wrong)
         page.keyboard.press("Enter")
-        expect(page.get_by_role("alert")).to_contain_text(told)
+        expect(page.get_by_role("alert")).to_contain_text(message)
     token.fill(board.admin)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
@@ -31,7 +31,7 @@ def test_signing_in_and_out(board: Board, page: Page, visits: Visits) -> None:
     expect(page.get_by_label("Token")).to_be_visible()
 
 
-def test_a_session_that_ended_elsewhere(board: Board, page: Page, visits: Visits) -> None:
+def test_a_revoked_token_ends_the_session(board: Board, page: Page, visits: Visits) -> None:
     token = board.tenant("lab")
     sign_in(page, board.address, token)
     visits.expect("401 (Unauthorized)")
@@ -40,7 +40,7 @@ def test_a_session_that_ended_elsewhere(board: Board, page: Page, visits: Visits
     expect(page.get_by_label("Token")).to_be_focused()
 
 
-def test_a_server_that_goes_and_comes(board: Board, page: Page, visits: Visits) -> None:
+def test_a_server_that_restarts(board: Board, page: Page, visits: Visits) -> None:
     lab = board.tenant("lab")
     sign_in(page, board.address, lab)
     mark(page)
@@ -51,7 +51,7 @@ def test_a_server_that_goes_and_comes(board: Board, page: Page, visits: Visits) 
     visits.expect("401 (Unauthorized)")
     visits.allow("503 (Service Unavailable)")
     board.start()
-    # A server that was started again knows nobody: it says so instead of showing old things.
+    # Sessions do not survive a restart: the page asks to sign in instead of showing old data.
     expect(page.get_by_text("Your session has ended")).to_be_visible()
     page.get_by_label("Token").fill(lab)
     page.get_by_role("button", name="Sign in").click()
@@ -60,18 +60,18 @@ def test_a_server_that_goes_and_comes(board: Board, page: Page, visits: Visits) 
     assert unchanged(page)
 
 
-def test_what_is_not_there(board: Board, page: Page, visits: Visits) -> None:
+def test_missing_pages(board: Board, page: Page, visits: Visits) -> None:
     sign_in(page, board.address, board.admin)
     visits.expect("404 (Not Found)")
-    for route, told in (("studies/s_nothing", "Not found"), ("decisions/t_nothing", "Not found"),
+    for route, message in (("studies/s_nothing", "Not found"), ("decisions/t_nothing", "Not found"),
                         ("nothing", "There is no such page")):  # fmt: skip
         page.evaluate("route => { location.hash = `#/${route}`; }", route)
-        expect(page.get_by_role("alert")).to_contain_text(told)
+        expect(page.get_by_role("alert")).to_contain_text(message)
     page.get_by_role("link", name="Go to the overview").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
-def test_by_keyboard_alone_and_in_the_dark(board: Board, page: Page) -> None:
+def test_keyboard_and_colour_theme(board: Board, page: Page) -> None:
     board.tenant("lab")
     sign_in(page, board.address, board.admin)
     page.reload()
@@ -85,14 +85,14 @@ def test_by_keyboard_alone_and_in_the_dark(board: Board, page: Page) -> None:
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     colours = "getComputedStyle(document.body.parentNode).backgroundColor"
     button = page.get_by_role("button", name="Colour theme")
-    seen = []
-    for _ in range(2):  # from what the system has to light, and to dark
+    backgrounds = []
+    for _ in range(2):  # from the system setting to light, then to dark
         button.press("Enter")
-        seen.append(page.evaluate(colours))
-    assert seen[0] != seen[1]
+        backgrounds.append(page.evaluate(colours))
+    assert backgrounds[0] != backgrounds[1]
     page.reload()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-    assert page.evaluate(colours) == seen[1]
+    assert page.evaluate(colours) == backgrounds[1]
 
 
 def test_a_cookie_alone_does_not_sign_in(board: Board, page: Page) -> None:

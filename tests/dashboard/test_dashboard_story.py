@@ -1,4 +1,4 @@
-"""The dashboard in one go, with everything real: server, worker, training, browser."""
+"""The dashboard end to end, with a real server, worker, training and browser."""
 
 import re
 from pathlib import Path
@@ -10,9 +10,7 @@ from support.service_cast import FLOWERS
 from support.sites import PATIENCE, Site
 
 
-def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
-    site: Site, visits: Visits, tmp_path: Path
-) -> None:
+def test_from_a_table_to_a_training_script(site: Site, visits: Visits, tmp_path: Path) -> None:
     table = tmp_path / "flowers.csv"
     table.write_bytes(FLOWERS)
     with site.client() as admin:
@@ -24,7 +22,7 @@ def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
     site.trainer("--devices", 1)
     expect.set_options(timeout=1000.0 * PATIENCE)
 
-    # A table goes up, its columns are seen, a study begins.
+    # Upload a table, check its columns, create a study.
     page = visits.open()
     sign_in(page, site.address, tokens["lab"])
     mark(page)
@@ -36,13 +34,13 @@ def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
     page.get_by_role("button", name="Create the study").click()
     expect(page).to_have_title("flowers: kind · Bentham")
 
-    # Trials arrive by themselves.
+    # Trials appear without reloading.
     expect(tile(page, "Models tried")).to_have_text(re.compile(r"[1-4] of 4"))
     expect(panel(page, "Trials").get_by_text("complete").first).to_be_visible()
     expect(tile(page, "Models tried")).to_have_text("4 of 4")
     assert unchanged(page)
 
-    # Why one of them ran.
+    # The decision behind a trial.
     panel(page, "Trials").get_by_role("link", name=re.compile("^Why")).first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Why")
     expect(page.get_by_text("expected to add").first).to_be_visible()
@@ -50,7 +48,7 @@ def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
     page.go_back()
     expect(page).to_have_title("flowers: kind · Bentham")
 
-    # What was found is taken home.
+    # Download the result.
     with page.expect_download() as download:
         panel(page, "Export").get_by_role("button", name="Training script").click()
     script = Path(download.value.path()).read_text()
@@ -59,37 +57,37 @@ def test_a_tenant_comes_with_a_table_and_leaves_with_a_script(
     assert re.findall(r'"score": ([0-9.]+)', best)[0] in script
     assert unchanged(page)
 
-    # Somebody else sees nothing of all this.
-    rival = visits.open()
+    # Another tenant sees none of it.
+    other_page = visits.open()
     study, trial = page.evaluate("location.hash").rpartition("/")[2], _newest(site)
-    sign_in(rival, site.address, tokens["rival"])
-    expect(rival.get_by_text("No studies yet")).to_be_visible()
+    sign_in(other_page, site.address, tokens["rival"])
+    expect(other_page.get_by_text("No studies yet")).to_be_visible()
     for route in ("", "studies", "decisions", "heatmap", "new"):
-        rival.evaluate("route => { location.hash = `#/${route}`; }", route)
-        expect(rival.locator("main h1").first).to_be_visible()
-        assert not {"flowers", "lab"} & set(re.findall(r"\w+", rival.inner_text("body")))
+        other_page.evaluate("route => { location.hash = `#/${route}`; }", route)
+        expect(other_page.locator("main h1").first).to_be_visible()
+        assert not {"flowers", "lab"} & set(re.findall(r"\w+", other_page.inner_text("body")))
     visits.expect("404 (Not Found)")
     for route in (f"studies/{study}", f"decisions/{trial}"):
-        rival.evaluate("route => { location.hash = `#/${route}`; }", route)
-        expect(rival.get_by_role("alert")).to_contain_text("Not found")
-    rival.evaluate("() => { location.hash = '#/whatif'; }")
-    expect(rival.get_by_text("There is no such page.")).to_be_visible()
+        other_page.evaluate("route => { location.hash = `#/${route}`; }", route)
+        expect(other_page.get_by_role("alert")).to_contain_text("Not found")
+    other_page.evaluate("() => { location.hash = '#/whatif'; }")
+    expect(other_page.get_by_text("There is no such page.")).to_be_visible()
 
-    # The operator sees it, and asks what more devices would bring.
-    boss = visits.open()
+    # The operator sees it, and simulates more devices.
+    operator_page = visits.open()
     with site.client() as admin:
         admin.create_study("left open", [f"m{each}" for each in range(6)], tenant="rival")
-    sign_in(boss, site.address, operator)
-    expect(panel(boss, "Tenants")).to_contain_text("lab")
-    expect(panel(boss, "Latest trials")).to_contain_text("flowers: kind")
-    go(boss, "whatif", "What if")
-    boss.get_by_label("Devices", exact=True).fill("8")
-    boss.get_by_text("More options", exact=True).click()
-    boss.get_by_label("Draws").fill("2")
-    boss.get_by_role("button", name="Run the simulation").click()
-    answer = panel(boss, "The answer")
+    sign_in(operator_page, site.address, operator)
+    expect(panel(operator_page, "Tenants")).to_contain_text("lab")
+    expect(panel(operator_page, "Latest trials")).to_contain_text("flowers: kind")
+    go(operator_page, "whatif", "What if")
+    operator_page.get_by_label("Devices", exact=True).fill("8")
+    operator_page.get_by_text("More options", exact=True).click()
+    operator_page.get_by_label("Draws").fill("2")
+    operator_page.get_by_role("button", name="Run the simulation").click()
+    answer = panel(operator_page, "The answer")
     expect(answer).to_contain_text("With 8 devices instead of 1, mean regret")
-    assert axe(boss) == []
+    assert axe(operator_page) == []
 
 
 def _newest(site: Site) -> str:

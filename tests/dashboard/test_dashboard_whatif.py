@@ -1,4 +1,4 @@
-"""The page of what if: the question, its answer, its pictures, and who may ask."""
+"""The what-if page: question, answer, pictures and permissions."""
 
 import re
 from pathlib import Path
@@ -10,20 +10,20 @@ from support.browsers import Visits, axe
 from support.dashboards import go, sign_in
 
 
-def at_work(board: Board) -> str:
-    """Three studies, two of nine models tried; the tenant's token."""
+def create_work(board: Board) -> str:
+    """Create three studies, with two of nine models tried; return the tenant's token."""
     ada = board.tenant("ada")
     for number in range(3):
         board.study(ada, f"s{number}", {f"m{place}": 60.0 for place in range(3)})
     device = board.device("gpu")
-    board.run(device, "gpu", lambda _: 0.5, most=2)
+    board.run(device, "gpu", lambda _: 0.5, limit=2)
     return ada
 
 
-def test_an_operator_asks_and_takes_the_picture_along(
+def test_an_operator_asks_and_saves_the_picture(
     board: Board, visits: Visits, tmp_path: Path
 ) -> None:
-    ada = at_work(board)
+    ada = create_work(board)
     page = visits.open()
     sign_in(page, board.address, board.admin)
     go(page, "whatif", "What if")
@@ -35,8 +35,8 @@ def test_an_operator_asks_and_takes_the_picture_along(
     page.get_by_label("Draws").fill("2")
     page.get_by_role("button", name="Run the simulation").click()
     expect(page.locator(".heading .badge")).to_have_text("complete")
-    said = page.locator(".whatif-answer")
-    expect(said).to_have_text(
+    answer = page.locator(".whatif-answer")
+    expect(answer).to_have_text(
         re.compile(r"With 8 devices instead of 1, mean regret is expected to fall below .* in .*\.")
     )
     expect(page).to_have_url(re.compile(r"#/whatif/w_\w+$"))
@@ -52,12 +52,12 @@ def test_an_operator_asks_and_takes_the_picture_along(
         page.get_by_role("button", name="Save the picture").click()
     download.value.save_as(tmp_path / "picture.svg")
     texts = [each.text for each in ElementTree.parse(tmp_path / "picture.svg").iter() if each.text]
-    assert said.inner_text().startswith(texts[1])
+    assert answer.inner_text().startswith(texts[1])
     assert "Mean regret over time" in texts
 
-    # It is there again for whoever comes later, and nothing for a tenant.
+    # It is still there after a reload; tenants cannot open the page.
     page.reload()
-    expect(said).to_contain_text("With 8 devices instead of 1")
+    expect(answer).to_contain_text("With 8 devices instead of 1")
     expect(page.get_by_role("link", name=re.compile("8 devices instead of 1"))).to_be_visible()
     other = visits.open()
     sign_in(other, board.address, ada)
@@ -66,7 +66,7 @@ def test_an_operator_asks_and_takes_the_picture_along(
     expect(other.get_by_text("There is no such page.")).to_be_visible()
 
 
-def test_where_there_is_nothing_to_ask_it_says_why_and_then_asks(board: Board, page: Page) -> None:
+def test_without_studies_or_devices_it_says_why(board: Board, page: Page) -> None:
     sign_in(page, board.address, board.admin)
     go(page, "whatif", "What if")
     expect(page.get_by_text("No study is open")).to_be_visible()

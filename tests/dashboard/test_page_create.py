@@ -1,4 +1,4 @@
-"""The page that makes a study: a file goes up, its columns are seen, one is predicted."""
+"""The page that creates a study: upload, columns, target and options."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ def choose(page: Page, path: Path) -> None:
 
 
 @pytest.fixture
-def odd(tmp_path: Path) -> Path:
-    """A table whose columns have names that would be markup."""
+def markup_table(tmp_path: Path) -> Path:
+    """Write a table whose column names contain markup; return its path."""
     path = tmp_path / "odd names.csv"
     quoted = ",".join('"{}"'.format(name.replace('"', '""')) for name in (SCRIPT, IMAGE))
     rows = (f"{row % 7},{'ab'[row % 2]},{row % 3 - 0.5},{'yn'[row % 2]}" for row in range(40))
@@ -24,11 +24,13 @@ def odd(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_becomes_a_study(board: Board, page: Page, visits: Visits, odd: Path) -> None:
+def test_a_file_becomes_a_study(
+    board: Board, page: Page, visits: Visits, markup_table: Path
+) -> None:
     lab = board.tenant("lab")
     sign_in(page, board.address, lab)
     go(page, "new", "New study")
-    choose(page, odd)
+    choose(page, markup_table)
     expect(
         page.get_by_text("40 rows, 4 columns: 2 numbers, 2 categories, 0 ignored.")
     ).to_be_visible()
@@ -56,15 +58,19 @@ def test_a_file_becomes_a_study(board: Board, page: Page, visits: Visits, odd: P
     page.get_by_role("button", name="Create the study").click()
     expect(page).to_have_title("odd names: left · Bentham")
     (study,) = board.get("/v1/studies", lab)["items"]
-    made = board.get(f"/v1/studies/{study['id']}", lab)
-    assert (made["metric"], made["models"], made["data"]) == ("roc-auc", 3, "odd names.csv")
-    assert (made["stop"]["trials"], made["stop"]["cost"]) == (2, 90.0)
-    assert set(made["training"]["columns"]) == {SCRIPT, "width"}
+    created = board.get(f"/v1/studies/{study['id']}", lab)
+    assert (created["metric"], created["models"], created["data"]) == (
+        "roc-auc",
+        3,
+        "odd names.csv",
+    )
+    assert (created["stop"]["trials"], created["stop"]["cost"]) == (2, 90.0)
+    assert set(created["training"]["columns"]) == {SCRIPT, "width"}
     models = board.get(f"/v1/studies/{study['id']}/candidates", lab)["items"]
     assert "lightgbm" not in {each["algorithm"] for each in models}
 
 
-def test_a_file_that_is_refused_says_why_and_another_can_follow(
+def test_a_refused_file_shows_the_reason_and_can_be_replaced(
     board: Board, page: Page, visits: Visits, tmp_path: Path
 ) -> None:
     lab = board.tenant("lab")
@@ -88,9 +94,7 @@ def test_a_file_that_is_refused_says_why_and_another_can_follow(
     assert names == {"flowers.csv", "flowers of May"}
 
 
-def test_an_operator_makes_a_study_of_a_tenant_over_data_that_is_there(
-    board: Board, page: Page
-) -> None:
+def test_an_operator_creates_a_study_over_an_existing_dataset(board: Board, page: Page) -> None:
     labs = {name: board.tenant(name) for name in ("lab", "other")}
     wide = ",".join(f"column {each}" for each in range(150)) + ",class\n"
     content = wide + "".join(

@@ -22,11 +22,11 @@ def tile(page: Page, name: str) -> Locator:
 
 
 def save(page: Page, button: str, folder: Path) -> Path:
-    """Press what saves a file; where it went."""
-    with page.expect_download() as found:
+    """Press a button that saves a file; return its path."""
+    with page.expect_download() as download:
         panel(page, "Export").get_by_role("button", name=button).click()
-    path = folder / found.value.suggested_filename
-    found.value.save_as(path)
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
     return path
 
 
@@ -34,9 +34,7 @@ def score(lease: Any) -> float:
     return {SCRIPT: 0.7, IMAGE: 0.8, FORMULA: 0.75}[lease["model"]]
 
 
-def test_a_study_is_followed_to_its_end_and_taken_home(
-    board: Board, page: Page, tmp_path: Path
-) -> None:
+def test_a_study_until_its_end_and_its_export(board: Board, page: Page, tmp_path: Path) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     study = board.study(lab, SCRIPT, {SCRIPT: 1.0, IMAGE: 2.0, FORMULA: 3.0})
     sign_in(page, board.address, lab)
@@ -44,9 +42,9 @@ def test_a_study_is_followed_to_its_end_and_taken_home(
     mark(page)
     expect(page.get_by_role("heading", level=1)).to_have_text(SCRIPT)
     expect(tile(page, "Models tried")).to_have_text("0 of 3")
-    next_one = board.get(f"/v1/studies/{study}/next", lab)
-    expect(panel(page, "Next model")).to_contain_text(next_one["model"])
-    expect(panel(page, "Next model")).to_contain_text(next_one["reason"])
+    next_model = board.get(f"/v1/studies/{study}/next", lab)
+    expect(panel(page, "Next model")).to_contain_text(next_model["model"])
+    expect(panel(page, "Next model")).to_contain_text(next_model["reason"])
 
     lease = board.lease(gpu)
     trials = panel(page, "Trials").get_by_role("row")
@@ -72,19 +70,19 @@ def test_a_study_is_followed_to_its_end_and_taken_home(
     assert [float(line["score"]) for line in record] == [score(lease), score(last)]
     with save(page, "Candidates", tmp_path).open(newline="") as file:
         states = {line["model"]: line["state"] for line in csv.DictReader(file)}
-    # What begins like a formula is not one in a spreadsheet.
+    # Text that begins like a formula is not evaluated by a spreadsheet.
     assert set(states) == {SCRIPT, IMAGE, f"'{FORMULA}"}
     assert sorted(states.values()) == ["failed", "observed", "observed"]
     assert str(score(best)) in save(page, "Best configuration", tmp_path).read_text()
 
 
-def test_a_decision_says_why(board: Board, page: Page) -> None:
+def test_a_decision_is_explained(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     board.study(lab, IMAGE, {f"m{each}": 1.0 + each for each in range(6)})
     board.study(lab, "twin", {"m0": 1.0, "m5": 6.0}, dataset=IMAGE)
-    board.run(gpu, "gpu", lambda lease: 0.5 + 0.01 * len(lease["model"]), most=3)
+    board.run(gpu, "gpu", lambda lease: 0.5 + 0.01 * len(lease["model"]), limit=3)
     lease = board.lease(gpu)
-    made = board.get(f"/v1/decisions/{lease['trial']}", lab)
+    decision = board.get(f"/v1/decisions/{lease['trial']}", lab)
     sign_in(page, board.address, lab)
     go(page, "decisions", "Decisions")
     expect(page.get_by_role("row")).to_have_count(5)
@@ -93,23 +91,23 @@ def test_a_decision_says_why(board: Board, page: Page) -> None:
     expect(page).to_have_title(f"Why {lease['model']} · Bentham")
     mark(page)
     words = page.locator(".because")
-    expect(words).to_contain_text(f"Training {made['model']} for {made['study_name']} ")
+    expect(words).to_contain_text(f"Training {decision['model']} for {decision['study_name']} ")
     gains = panel(page, "Expected gain by study")
     gains.get_by_text("As a table").click()
-    expect(gains.get_by_role("row")).to_have_count(1 + len(made["gains"]))
+    expect(gains.get_by_role("row")).to_have_count(1 + len(decision["gains"]))
     runners = panel(page, "Runners-up")
-    expect(runners.locator(".bar")).to_have_count(1 + len(made["runners_up"]))
+    expect(runners.locator(".bar")).to_have_count(1 + len(decision["runners_up"]))
     expect(panel(page, "Outcome")).to_contain_text("running")
     assert axe(page) == []
     board.report(gpu, lease, score=0.625).ok()
     expect(panel(page, "Outcome")).to_contain_text("0.6250")
-    expect(words).to_contain_text(f"Trained {made['model']} for ")
+    expect(words).to_contain_text(f"Trained {decision['model']} for ")
     assert unchanged(page)
-    page.locator("main").get_by_role("link", name=made["study_name"]).first.click()
-    expect(page).to_have_title(f"{made['study_name']} · Bentham")
+    page.locator("main").get_by_role("link", name=decision["study_name"]).first.click()
+    expect(page).to_have_title(f"{decision['study_name']} · Bentham")
 
 
-def test_studies_are_found_and_come_live(board: Board, page: Page) -> None:
+def test_the_list_of_studies_is_live_and_can_be_searched(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     page.set_viewport_size(PHONE)
     sign_in(page, board.address, lab)
@@ -125,7 +123,7 @@ def test_studies_are_found_and_come_live(board: Board, page: Page) -> None:
     board.run(gpu, "gpu", lambda _: 0.6)
     expect(page.get_by_text("2 studies: 0 open, 0 trials running.")).to_be_visible()
     expect(rows.first).to_contain_text("0.6000")
-    expect(first).to_be_focused()  # in a row that was made anew
+    expect(first).to_be_focused()  # in a row that was redrawn
     page.get_by_label("Find").fill("SEC")
     expect(rows).to_have_count(1)
     expect(rows.first).to_contain_text("second")
@@ -139,7 +137,7 @@ def test_studies_are_found_and_come_live(board: Board, page: Page) -> None:
     assert not wide
 
 
-def test_closing_a_study_is_asked_for_twice(board: Board, page: Page) -> None:
+def test_closing_a_study_asks_for_confirmation(board: Board, page: Page) -> None:
     lab = board.tenant("lab")
     study = board.study(lab, "mine")
     sign_in(page, board.address, lab)
@@ -164,7 +162,7 @@ def test_closing_a_study_is_asked_for_twice(board: Board, page: Page) -> None:
 def test_another_tenant_sees_nothing_of_it(board: Board, page: Page, visits: Visits) -> None:
     lab, other, gpu = board.tenant("lab"), board.tenant("other"), board.device()
     study = board.study(lab, "secret")
-    (lease,) = board.run(gpu, "gpu", lambda _: 0.5, most=1)
+    (lease,) = board.run(gpu, "gpu", lambda _: 0.5, limit=1)
     visits.expect("404 (Not Found)")
     sign_in(page, board.address, other)
     for route in (f"studies/{study}", f"decisions/{lease['trial']}"):

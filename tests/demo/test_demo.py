@@ -1,4 +1,4 @@
-"""The demo: run for real with few studies, and its parts."""
+"""The demo: real runs with few studies, and its tasks."""
 
 import hashlib
 import io
@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from support.commands import Bentham, one_line
+from support.commands import Bentham, assert_refused
 
 from bentham.client import Client
 from bentham.demo.record import study_row
@@ -25,11 +25,13 @@ from bentham.training.inspect import inspect_file
 from bentham.training.plan import plan
 from bentham.training.training_plan import PlanRequest
 
+pytestmark = pytest.mark.outside
+
 PATIENCE = 100.0
 QUICK = ("--studies", "2", "--candidates", "4")
 
 
-# -- the whole thing
+# -- complete runs
 
 
 @contextmanager
@@ -47,10 +49,10 @@ def demo(folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
         process.stdout.close()
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
-    until = time.monotonic() + PATIENCE
+def wait_for(condition: Callable[[], object], message: str) -> None:
+    deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < until, what
+        assert time.monotonic() < deadline, message
         time.sleep(0.05)
 
 
@@ -64,16 +66,16 @@ def descendants(pid: int) -> list[int]:
         state, parent = stat.rpartition(")")[2].split()[:2]
         if state != "Z":
             parents.setdefault(int(parent), []).append(int(name))
-    found, waiting = [], [pid]
-    while waiting:
-        children = parents.get(waiting.pop(), [])
+    found, pending = [], [pid]
+    while pending:
+        children = parents.get(pending.pop(), [])
         found += children
-        waiting += children
+        pending += children
     return found
 
 
 def alive(pids: list[int]) -> list[int]:
-    """Those that are not gone, nor dead and waiting to be buried by whoever adopted them."""
+    """Return the processes that still run, excluding zombies."""
     found = []
     for pid in pids:
         try:
@@ -89,7 +91,7 @@ def scores_of(result: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     return {(row["tenant"], row["study"], row["model"]): row["score"] for row in result["scores"]}
 
 
-def test_what_is_printed_is_what_the_api_says_and_a_second_run_scores_the_same(
+def test_output_agrees_with_the_api_and_runs_are_reproducible(
     tmp_path: Path,
 ) -> None:
     output, folder = tmp_path / "first.json", tmp_path / "first"
@@ -102,11 +104,11 @@ def test_what_is_printed_is_what_the_api_says_and_a_second_run_scores_the_same(
                 break
         result = json.loads(output.read_text())
         with Client(result["server"], (folder / "data/admin.token").read_text().strip()) as client:
-            said = {study.id: client.study(study.id) for study in client.studies()}
+            views = {study.id: client.study(study.id) for study in client.studies()}
             trials = list(client.trials())
-        assert [row["id"] for row in result["studies"]] == list(reversed(said))
+        assert [row["id"] for row in result["studies"]] == list(reversed(views))
         for row in result["studies"]:
-            study = said[row["id"]]
+            study = views[row["id"]]
             assert row == study_row(study)
             assert study.incumbent is not None
             (shown,) = [line for line in printed.splitlines() if f" {study.name} " in line]
@@ -116,36 +118,38 @@ def test_what_is_printed_is_what_the_api_says_and_a_second_run_scores_the_same(
                 trial.score for trial in trials if trial.study == study.id and trial.score
             )
         assert len(trials) == len(result["scores"]) == 8
-        below = descendants(process.pid)
-        assert below
+        children = descendants(process.pid)
+        assert children
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
-        # Python's own tracker of shared memory ends by itself, moments after the server.
-        wait_for(lambda: not alive(below), "something was left behind")
-    again = tmp_path / "again.json"
-    options = (*QUICK, "--seed", "3", "--exit-when-done", "--json", str(again))
+        # Python's resource tracker ends by itself shortly after the server.
+        wait_for(lambda: not alive(children), "a process is still running")
+    second_output = tmp_path / "again.json"
+    options = (*QUICK, "--seed", "3", "--exit-when-done", "--json", str(second_output))
     with demo(tmp_path / "second", *options) as process:
         out, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, out
-    second = json.loads(again.read_text())
+    second = json.loads(second_output.read_text())
     assert scores_of(second) == scores_of(result)
     assert second["fingerprint"] == result["fingerprint"]
     assert second["fingerprint"] in out
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children of the end")
-def test_who_kills_the_demo_kills_all_of_it(tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux signals children when their parent dies"
+)
+def test_killing_the_demo_ends_all_its_processes(tmp_path: Path) -> None:
     with demo(tmp_path / "demo", *QUICK) as process:
         log = tmp_path / "demo" / "worker.log"
         wait_for(lambda: log.exists() and "trial started" in log.read_text(), "no trial began")
-        below = descendants(process.pid)
-        assert len(below) >= 2
+        children = descendants(process.pid)
+        assert len(children) >= 2
         process.kill()
         process.wait()
-        wait_for(lambda: not alive(below), "something was left behind")
+        wait_for(lambda: not alive(children), "a process is still running")
 
 
-def test_a_worker_that_dies_is_named_with_what_it_said(tmp_path: Path) -> None:
+def test_a_dead_worker_is_reported_with_its_log(tmp_path: Path) -> None:
     with demo(tmp_path / "demo", *QUICK) as process:
         log = tmp_path / "demo" / "worker.log"
         wait_for(lambda: log.exists() and "worker started" in log.read_text(), "no worker")
@@ -166,10 +170,10 @@ def test_a_folder_in_use_is_refused(bentham: Bentham, tmp_path: Path) -> None:
     done = bentham("demo", "--folder", tmp_path)
     assert done.code == 2
     assert "is not empty" in done.err
-    one_line(bentham, "demo", "--json", tmp_path, contains=["is a directory"])
+    assert_refused(bentham, "demo", "--json", tmp_path, contains=["is a directory"])
 
 
-def test_the_tasks_are_many_honest_and_the_same_for_a_seed(tmp_path: Path) -> None:
+def test_tasks_are_valid_and_determined_by_the_seed(tmp_path: Path) -> None:
     tasks = demo_tasks(5)
     assert len(tasks) >= 12
     assert len({task.tenant for task in tasks}) >= 4
@@ -188,12 +192,12 @@ def test_the_tasks_are_many_honest_and_the_same_for_a_seed(tmp_path: Path) -> No
             "d", task.file, digest, "csv", found.delimiter, len(task.content), found.rows,
             tuple(found.columns),
         )  # fmt: skip
-        asked = PlanRequest(task.target, task.metric)
-        assert plan(data, asked).metric == task.metric  # or it is refused
+        request = PlanRequest(task.target, task.metric)
+        assert plan(data, request).metric == task.metric  # otherwise the plan is refused
         table = pd.read_csv(io.BytesIO(task.content))
         others = [name for name in table.columns if name != task.target]
         assert not any(table[name].equals(table[task.target]) for name in others)
-    (holes,) = [task for task in tasks if task.study == "a fifth missing"]
-    missing = pd.read_csv(io.BytesIO(holes.content)).isna()
+    (sparse,) = [task for task in tasks if task.study == "a fifth missing"]
+    missing = pd.read_csv(io.BytesIO(sparse.content)).isna()
     assert not missing["target"].any()
     assert 0.18 < missing.drop(columns="target").to_numpy().mean() < 0.22

@@ -1,4 +1,4 @@
-"""The parts of the demo: its figures, its comparison and its view."""
+"""Parts of the demo: figures, comparison and screen."""
 
 import io
 
@@ -23,29 +23,29 @@ from bentham.demo.report import comparison_grid, results
 from bentham.demo.screen import WIDTH, Screen, curve, marks
 
 
-def study(name: str, place: int, models: int = 2, score: float = 0.9) -> wire.StudyView:
+def study(name: str, index: int, models: int = 2, score: float = 0.9) -> wire.StudyView:
     counts = wire.TrialCounts(running=0, complete=models, failed=0, lost=0)
     best = wire.Incumbent(model="forest", score=score, metrics={"rmse": 12.345678})
     return wire.StudyView(
         id=name, tenant="tenant", name=name, dataset="", metric="rmse", state="open", reason="",
-        weight=1.0, floor=0.0, rows=100, columns=5, stop=wire.StopRules(), created=100.0 + place,
+        weight=1.0, floor=0.0, rows=100, columns=5, stop=wire.StopRules(), created=100.0 + index,
         models=models, untried=0, trials=counts, device_seconds=3.0, incumbent=best,
     )  # fmt: skip
 
 
 def measured() -> Measured:
-    """One device; two studies that each have a quick bad model and a slow good one."""
+    """Return a run of one device; both studies have a quick bad model and a slow good one."""
     arms = (
         MeasuredArm("a", "bad", 0.4, 100.0, 101.0),
         MeasuredArm("b", "bad", 0.6, 101.0, 102.0),
         MeasuredArm("a", "good", 0.8, 102.0, 106.0),
         MeasuredArm("b", "good", 0.8, 106.0, 110.0),
     )
-    kin = {"bad": ModelDescription("x"), "good": ModelDescription("y", {"depth": 0.5})}
-    return Measured((study("a", 0), study("b", 0)), arms, kin)
+    descriptions = {"bad": ModelDescription("x"), "good": ModelDescription("y", {"depth": 0.5})}
+    return Measured((study("a", 0), study("b", 0)), arms, descriptions)
 
 
-def test_the_regret_of_the_run_is_that_of_its_records() -> None:
+def test_the_regret_of_the_run_follows_from_its_records() -> None:
     regret = real_regret(measured())
     steps = [(0.0, 0.8), (1.0, 0.6), (2.0, 0.3), (6.0, 0.1), (10.0, 0.0)]
     assert [time for time, _ in regret.curve] == [time for time, _ in steps]
@@ -54,13 +54,13 @@ def test_the_regret_of_the_run_is_that_of_its_records() -> None:
     assert regret.cumulative == pytest.approx(0.8 + 2.0 + 1.6 + 1.6)
 
 
-def test_replays_have_the_scores_and_times_that_were_measured() -> None:
+def test_replays_use_the_measured_scores_and_times() -> None:
     table = measured_table(measured())
     assert table.scores.tolist() == [[0.4, 0.8], [0.6, 0.8]]
     assert table.costs.tolist() == [[1.0, 4.0], [1.0, 4.0]]
     assert table.sizes == ((100, 5), (100, 5))
     comparison = compare(measured(), devices=1, replays=2)
-    # Whatever the order, all is trained in 10 s by one device, and all is found in the end.
+    # In any order, one device takes 10 s, and finally every best model is found.
     for run in (comparison.real, comparison.joint, comparison.round_robin):
         assert run.end_time == pytest.approx(10.0)
         assert run.curve[-1][1] == pytest.approx(0.0)
@@ -68,7 +68,7 @@ def test_replays_have_the_scores_and_times_that_were_measured() -> None:
     assert comparison.times(1.0)[0] == 10.0
 
 
-def test_the_mean_of_runs_is_taken_at_every_time() -> None:
+def test_the_mean_of_runs_at_every_time() -> None:
     one = Regret(2.0, 4.0, ((0.0, 1.0), (2.0, 0.0)))
     other = Regret(4.0, 8.0, ((0.0, 1.0), (1.0, 0.5), (7.0, 0.0)))
     mean = mean_regret([one, other])
@@ -78,8 +78,8 @@ def test_the_mean_of_runs_is_taken_at_every_time() -> None:
     assert orders(4, 3) == orders(4, 3)
 
 
-def test_the_words_name_who_was_later() -> None:
-    slow, quick = real_regret(measured()), real_regret(hurried(measured()))
+def test_the_sentence_names_the_slower_policy() -> None:
+    slow, quick = real_regret(measured()), real_regret(twice_as_fast(measured()))
     text = in_words(Comparison(slow, quick, slow))
     assert text == (
         "Round robin takes 2.0 times as long to 90% of the happiness, 2.0 times to 98%, 2.0 times "
@@ -90,25 +90,29 @@ def test_the_words_name_who_was_later() -> None:
     assert "regret in all, and Bentham is later at 90%, 98%, 99%, 100%." in text
 
 
-def hurried(given: Measured) -> Measured:
-    """The same in half the time."""
+def twice_as_fast(original: Measured) -> Measured:
+    """Return the same run in half the time."""
     arms = tuple(
         MeasuredArm(
             arm.study, arm.model, arm.score, 50.0 + arm.started / 2.0, 50.0 + arm.ended / 2.0
         )
-        for arm in given.arms
+        for arm in original.arms
     )
-    return Measured(given.studies, arms, given.descriptions)
+    return Measured(original.studies, arms, original.descriptions)
 
 
-def test_a_fingerprint_tells_scores_apart_and_nothing_else() -> None:
-    given = measured()
-    mixed = Measured(given.studies, given.arms[::-1], given.descriptions)
-    assert fingerprint(given) == fingerprint(hurried(given)) == fingerprint(mixed)
-    first = given.arms[0]
+def test_the_fingerprint_depends_on_scores_only() -> None:
+    original = measured()
+    reversed_run = Measured(original.studies, original.arms[::-1], original.descriptions)
+    assert (
+        fingerprint(original) == fingerprint(twice_as_fast(original)) == fingerprint(reversed_run)
+    )
+    first = original.arms[0]
     other = MeasuredArm(first.study, first.model, first.score + 1e-16, first.started, first.ended)
     assert other.score != first.score
-    assert fingerprint(Measured(given.studies, (other, *given.arms[1:]), {})) != fingerprint(given)
+    assert fingerprint(Measured(original.studies, (other, *original.arms[1:]), {})) != fingerprint(
+        original
+    )
 
 
 def trial(number: int, study: str, score: float | None) -> wire.TrialView:
@@ -130,9 +134,9 @@ def overview() -> wire.Overview:
     )  # fmt: skip
 
 
-def test_the_view_fits_a_small_terminal() -> None:
-    studies = [study(f"study {place}", place, models=20) for place in range(14)]
-    trials = [trial(place, "study 3", place / 30.0) for place in range(20)]
+def test_the_screen_fits_a_small_terminal() -> None:
+    studies = [study(f"study {index}", index, models=20) for index in range(14)]
+    trials = [trial(index, "study 3", index / 30.0) for index in range(20)]
     trials += [trial(30, "study 5", None), trial(31, "study 6", None)]
     console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
     console.print(
@@ -147,7 +151,7 @@ def test_the_view_fits_a_small_terminal() -> None:
     assert any("280 of 280 models" in line for line in lines)
 
 
-def test_marks_show_each_score_and_which_were_the_best_yet() -> None:
+def test_marks_show_each_score_and_improvements() -> None:
     text = marks([trial(0, "s", 0.5), trial(1, "s", 0.4), trial(2, "s", 0.9)], study("s", 0, 5))
     assert len(text.plain) == 5
     assert text.plain[2:] == "█··"
@@ -157,7 +161,7 @@ def test_marks_show_each_score_and_which_were_the_best_yet() -> None:
     assert curve([]) == ""
 
 
-def test_the_tables_show_what_they_are_given() -> None:
+def test_the_tables() -> None:
     console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
     console.print(results([study_row(study("a", 0)), study_row(study("b", 1))]))
     console.print(comparison_grid(Comparison(*[real_regret(measured())] * 3)))

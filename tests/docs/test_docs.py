@@ -44,6 +44,7 @@ def test_every_field_of_the_json_is_documented(bentham: Bentham) -> None:
         assert f"`{field}`" in tutorial, field
 
 
+@pytest.mark.outside
 def test_the_reference_is_made_from_the_code() -> None:
     page = ROOT / "docs" / "reference.md"
     assert page.read_text() == reference(), "run: make docs"

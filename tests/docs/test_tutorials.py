@@ -17,6 +17,8 @@ from support.tutorials import WIDTH, blocks, fits, put, run_page
 
 from bentham.training.sources import fetch
 
+pytestmark = pytest.mark.outside
+
 ADDRESS = "http://127.0.0.1:8642"
 
 

@@ -1,4 +1,4 @@
-"""Executors: each runs the contract, and has tests of its own."""
+"""The replay executor, and helpers that executors share."""
 
 import subprocess
 import sys
@@ -42,7 +42,7 @@ class TestReplay(ExecutorContract):
         return lease("forest")
 
     @pytest.fixture(params=["bayes", "forest"])
-    def hopeless(self, request: pytest.FixtureRequest) -> Lease:
+    def unknown(self, request: pytest.FixtureRequest) -> Lease:
         return lease(request.param, dataset="iris")
 
     def test_a_trial_takes_the_tables_cost(self) -> None:
@@ -56,12 +56,12 @@ class TestReplay(ExecutorContract):
     def test_without_a_scale_it_takes_no_time(self) -> None:
         assert ReplayExecutor(TABLE).start(lease("forest")).poll() == Scored(0.8)
 
-    def test_a_study_without_a_dataset_goes_by_its_name(self) -> None:
+    def test_a_study_without_a_dataset_is_found_by_its_name(self) -> None:
         executor = ReplayExecutor(TABLE)
         assert executor.start(lease("svm", "", study_name="iris")).poll() == Scored(0.9)
         assert isinstance(executor.start(lease("svm", "", study_name="none")).poll(), Declined)
 
-    def test_what_others_may_know_is_declined_and_what_nobody_does_is_broken(self) -> None:
+    def test_unknown_studies_are_declined_and_unknown_models_fail(self) -> None:
         executor = ReplayExecutor(TABLE)
         ended = executor.start(lease("svm", "elsewhere")).poll()
         assert ended == Declined("the table small has no study 'elsewhere'", unable=True)
@@ -69,24 +69,25 @@ class TestReplay(ExecutorContract):
         assert ended == Broken("the table small has no score of 'nothing' on 'iris'", final=True)
 
     @pytest.mark.parametrize("scale", [-1.0, float("nan"), float("inf")])
-    def test_scales_that_make_no_sense(self, scale: float) -> None:
+    def test_invalid_scales(self, scale: float) -> None:
         with pytest.raises(InvalidInput, match="scale"):
             ReplayExecutor(TABLE, scale)
 
 
-def test_wardens_are_started_ahead_and_trials_run_under_them(tmp_path: Path) -> None:
+@pytest.mark.outside
+def test_prepared_wardens_run_the_trials(tmp_path: Path) -> None:
     program = (sys.executable, "-c", "print('{\"score\": 0.5}')")
     executor = ProcessExecutor(tmp_path, lambda *_: Command(program), lambda _: [])
     try:
         executor.prepare(2)
-        executor.prepare(2)  # those are there
-        until = time.monotonic() + 30.0
+        executor.prepare(2)  # starts no more
+        deadline = time.monotonic() + 30.0
         while len(started := wardens()) < 2:
-            assert time.monotonic() < until
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         trials = [executor.start(lease("svm", trial=f"t_{place}")) for place in range(2)]
         while any(trial.poll() is None for trial in trials):
-            assert time.monotonic() < until
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         assert [trial.poll() for trial in trials] == [Scored(0.5)] * 2
         assert wardens() == started
@@ -97,7 +98,7 @@ def test_wardens_are_started_ahead_and_trials_run_under_them(tmp_path: Path) -> 
 
 
 def wardens() -> list[int]:
-    """This process's wardens."""
+    """Return the warden processes of this process."""
     found = []
     for pid in descendants():
         with suppress(OSError):
@@ -120,6 +121,7 @@ print(count)
 """
 
 
+@pytest.mark.outside
 def test_children_get_two_signals_and_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENTHAM_DATABASE", "another server's")
     environment = own_environment({"BENTHAM_TOKEN": "its own"})
@@ -127,8 +129,8 @@ def test_children_get_two_signals_and_no_settings(monkeypatch: pytest.MonkeyPatc
     assert "PATH" in environment
     child = subprocess.Popen([sys.executable, "-c", SIGNALLED], stdout=subprocess.PIPE)
     assert child.stdout is not None
-    with child.stdout as said:
-        assert said.readline() == b"ready\n"
+    with child.stdout as output:
+        assert output.readline() == b"ready\n"
         end(child)
-        assert said.read() == b"2\n"
+        assert output.read() == b"2\n"
     assert child.returncode == 0

@@ -1,4 +1,4 @@
-"""The process executor: whatever a trial does, it ends with a reason and leaves nothing running."""
+"""The process executor: every trial ends with a reason and leaves no process behind."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.executor_contract import ExecutorContract, lease
-from support.misbehaving import marked
+from support.misbehaving import marked_processes
 from support.paths import PYTHONPATH, SOURCE, TESTS
 from support.process_trials import MIB, Bench, bench, ended, wait_for
 
@@ -23,22 +23,25 @@ from bentham.executors import Broken, Executor, Progress, Scored
 from bentham.executors.containment import Hold
 from bentham.wire import Lease
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux")
+pytestmark = [
+    pytest.mark.outside,
+    pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux"),
+]
 HOLDS: list[Hold] = ["namespace", "descendants"]
 GOOD = Scored(0.5, {"accuracy": 0.5}, (0.4, 0.6))
 
 
 @pytest.fixture(scope="module")
 def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Hold], Bench]]:
-    """One executor of each kind for many tests: a warden outlives the worst of trials."""
-    made: dict[Hold, Bench] = {}
+    """Share one executor per kind of containment: its warden survives misbehaving trials."""
+    used: dict[Hold, Bench] = {}
     with ExitStack() as stack:
 
         def get(hold: Hold) -> Bench:
-            if hold not in made:
-                made[hold] = stack.enter_context(bench(tmp_path_factory.mktemp("worker"), hold))
-                assert made[hold].run("score")[0] == GOOD
-            return made[hold]
+            if hold not in used:
+                used[hold] = stack.enter_context(bench(tmp_path_factory.mktemp("worker"), hold))
+                assert used[hold].run("score")[0] == GOOD
+            return used[hold]
 
         yield get
 
@@ -59,8 +62,8 @@ class TestProcess(ExecutorContract):
         if "closing" not in request.node.name:
             yield benches("namespace").executor
             return
-        with bench(tmp_path) as made:
-            yield made.executor
+        with bench(tmp_path) as used:
+            yield used.executor
 
     @pytest.fixture
     def scoring(self) -> Lease:
@@ -71,7 +74,7 @@ class TestProcess(ExecutorContract):
         return lease("hang")
 
     @pytest.fixture
-    def hopeless(self) -> Lease:
+    def unknown(self) -> Lease:
         return lease("unknown")
 
 
@@ -91,7 +94,7 @@ ENDS: list[tuple[str, dict[str, Any], dict[str, Any], str, bool]] = [
     ("abort", {}, {}, r"^crashed \(SIGABRT\)$", True),
     ("killed", {"signal": 15}, {}, r"^killed from outside \(SIGTERM\)$", False),
     ("killed", {"signal": 9}, {}, r"^killed from outside \(SIGKILL\), perhaps .*memory$", False),
-    ("no_number", {}, {}, "not a result with a score.*'high'", True),
+    ("text_score", {}, {}, "not a result with a score.*'high'", True),
     ("nothing", {}, {}, "not a result with a score", True),
     ("score", {"score": "nan"}, {}, "the score is nan, not a finite number", True),
     ("score", {"score": "-inf"}, {}, "the score is -inf, not a finite number", True),
@@ -103,7 +106,7 @@ ENDS: list[tuple[str, dict[str, Any], dict[str, Any], str, bool]] = [
 @pytest.mark.parametrize(
     ("model", "job", "limits", "reason", "final"), ENDS, ids=[f"{e[0]}{e[1] or ''}" for e in ENDS]
 )
-def test_a_trial_that_goes_wrong_says_why(
+def test_a_failed_trial_reports_the_reason(
     shared: Bench,
     model: str,
     job: dict[str, Any],
@@ -116,21 +119,21 @@ def test_a_trial_that_goes_wrong_says_why(
     assert isinstance(outcome, Broken)
     assert re.search(reason, outcome.reason), outcome.reason
     assert outcome.final == final
-    if "score" not in job:  # else it is the executor, not the warden, that says so
+    if "score" not in job:  # otherwise the executor, not the warden, rejects the score
         assert "[bentham: " in log
-    assert shared.processes() <= before  # where an earlier trial's may have been about to go
-    assert shared.run("score")[0] == GOOD  # the warden goes on
+    assert shared.processes() <= before  # processes of an earlier trial may have ended meanwhile
+    assert shared.run("score")[0] == GOOD  # the warden still works
 
 
-def test_a_fork_bomb_is_put_out(shared: Bench, tmp_path: Path) -> None:
+def test_a_fork_bomb_is_killed(shared: Bench, tmp_path: Path) -> None:
     before = shared.processes()
     outcome, _ = shared.run("bomb", {"count": str(tmp_path / "count")})
     assert outcome == Broken("ran more than 20 processes, the limit of a trial here", True)
-    assert shared.processes() <= before  # where an earlier trial's may have been about to go
+    assert shared.processes() <= before  # processes of an earlier trial may have ended meanwhile
 
 
 @pytest.mark.parametrize("then", ["", "hang", "kill"])
-def test_what_detaches_itself_ends_with_its_trial(shared: Bench, tmp_path: Path, then: str) -> None:
+def test_detached_processes_end_with_their_trial(shared: Bench, tmp_path: Path, then: str) -> None:
     before = shared.processes()
     beats = tmp_path / "beats"
     running = shared.start("detach", {"beats": str(beats), "then": "hang" if then else ""})
@@ -139,7 +142,7 @@ def test_what_detaches_itself_ends_with_its_trial(shared: Bench, tmp_path: Path,
         if then == "kill":
             running.kill()
         else:
-            (keeper,) = set(os.listdir("/proc")) & {str(pid) for pid in _first(shared, before)}
+            (keeper,) = set(os.listdir("/proc")) & {str(pid) for pid in _keepers(shared, before)}
             os.kill(int(keeper), signal.SIGKILL)
     outcome = ended(running)
     if then == "kill":
@@ -149,14 +152,14 @@ def test_what_detaches_itself_ends_with_its_trial(shared: Bench, tmp_path: Path,
         assert not outcome.final
     else:
         assert outcome == GOOD
-    assert shared.processes() <= before  # where an earlier trial's may have been about to go
+    assert shared.processes() <= before  # processes of an earlier trial may have ended meanwhile
     size = beats.stat().st_size
     time.sleep(0.05)  # five beats
     assert beats.stat().st_size == size
 
 
-def _first(shared: Bench, wardens: set[int]) -> list[int]:
-    """The processes of a trial whose parent is a warden, and whose child is not: the keeper."""
+def _keepers(shared: Bench, wardens: set[int]) -> list[int]:
+    """Return the keepers: processes with children whose parent is a warden."""
     found = []
     for pid in shared.processes() - wardens:
         parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -166,7 +169,7 @@ def _first(shared: Bench, wardens: set[int]) -> list[int]:
     return found
 
 
-def test_memory_that_processes_share_counts_once(shared: Bench) -> None:
+def test_shared_memory_counts_once(shared: Bench) -> None:
     assert shared.run("share_memory", {"bytes": 100 * MIB})[0] == GOOD
 
 
@@ -193,26 +196,26 @@ def test_much_output_is_cut_in_the_middle(shared: Bench) -> None:
     assert len(text) - gap + left_out == printed
 
 
-def test_a_trial_that_closes_its_streams_is_heard(shared: Bench) -> None:
+def test_a_trial_that_closes_its_streams_can_report(shared: Bench) -> None:
     assert shared.run("deaf")[0] == GOOD
 
 
 def test_a_trial_sees_nothing_of_the_worker(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENTHAM_TOKEN", "bth_secret")
-    _, log = shared.run("look")
-    seen = eval(log)
-    environment = seen["environment"]
+    _, log = shared.run("show_environment")
+    visible = eval(log)
+    environment = visible["environment"]
     assert "bth_secret" not in log
     assert not [name for name in environment if name.startswith("BENTHAM_TOKEN")]
-    assert environment["HOME"] == environment["TMPDIR"] == seen["folder"]
-    assert not Path(seen["folder"]).exists()
+    assert environment["HOME"] == environment["TMPDIR"] == visible["folder"]
+    assert not Path(visible["folder"]).exists()
     assert environment["OMP_NUM_THREADS"] == "1"
-    assert len(seen["files"]) == 5  # three streams, the reports, and the folder being listed
+    assert len(visible["files"]) == 5  # three streams, the reports, and the folder being listed
     if shared.executor._hold == "namespace":
-        assert (seen["pid"], seen["processes"]) == (2, 2)
+        assert (visible["pid"], visible["processes"]) == (2, 2)
 
 
-def test_progress_is_told_while_a_trial_runs(shared: Bench, tmp_path: Path) -> None:
+def test_progress_is_reported_while_a_trial_runs(shared: Bench, tmp_path: Path) -> None:
     wait = tmp_path / "wait"
     wait.touch()
     running = shared.start("steps", {"wait": str(wait)})
@@ -222,7 +225,7 @@ def test_progress_is_told_while_a_trial_runs(shared: Bench, tmp_path: Path) -> N
     assert ended(running) == GOOD
 
 
-def test_others_go_on_whatever_one_does(shared: Bench, tmp_path: Path) -> None:
+def test_a_crashing_trial_does_not_affect_others(shared: Bench, tmp_path: Path) -> None:
     wait = tmp_path / "wait"
     wait.touch()
     running = shared.start("steps", {"wait": str(wait)})
@@ -233,27 +236,27 @@ def test_others_go_on_whatever_one_does(shared: Bench, tmp_path: Path) -> None:
     assert ended(running) == GOOD
 
 
-# -- the end of those who watch -----------------------------------------------------------------
+# -- the death of wardens and workers -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("hold", HOLDS)
-def test_a_warden_that_is_killed_takes_its_trial_along(tmp_path: Path, hold: Any) -> None:
-    with bench(tmp_path / "worker", hold) as made:
-        assert made.run("score")[0] == GOOD
-        wardens = made.processes()
+def test_killing_a_warden_ends_its_trial(tmp_path: Path, hold: Any) -> None:
+    with bench(tmp_path / "worker", hold) as used:
+        assert used.run("score")[0] == GOOD
+        wardens = used.processes()
         beats = tmp_path / "beats"
-        # Where there is no namespace, what detached itself would get away.
+        # Without a namespace, a detached process would survive.
         model = "detach" if hold == "namespace" else "hang"
-        running = made.start(model, {"beats": str(beats), "then": "hang"})
-        wait_for(lambda: len(made.processes()) >= len(wardens) + 2)
+        running = used.start(model, {"beats": str(beats), "then": "hang"})
+        wait_for(lambda: len(used.processes()) >= len(wardens) + 2)
         if hold == "namespace":
             wait_for(beats.exists)
         for pid in wardens:
             os.kill(pid, signal.SIGKILL)
         outcome = ended(running)
         assert outcome == Broken("the process that monitors trials ended (killed by SIGKILL)")
-        wait_for(lambda: not made.processes())
-        assert made.run("score")[0] == GOOD  # another takes its place
+        wait_for(lambda: not used.processes())
+        assert used.run("score")[0] == GOOD  # a new warden replaces it
 
 
 SCRIPT = """
@@ -261,66 +264,72 @@ import sys, time
 from pathlib import Path
 from support.process_trials import Bench
 folder, hold, models = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
-made = Bench(folder / "worker", hold)
-print(made.marker, flush=True)
+bench = Bench(folder / "worker", hold)
+print(bench.marker, flush=True)
 job = {"beats": str(folder / "beats"), "count": str(folder / "count")}
 for model in models:
-    print(made.run(model, job)[0], flush=True)
+    print(bench.run(model, job)[0], flush=True)
 if not models:
-    made.start("detach", {**job, "then": "hang"})
+    bench.start("detach", {**job, "then": "hang"})
     while True:
         time.sleep(1)
-made.executor.close()
+bench.executor.close()
 """
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-# Root that may not make PID namespaces, except in a user namespace as anybody may.
-POWERLESS = ("setpriv", "--bounding-set=-sys_admin")
+UNPRIVILEGED = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+# Root without the capability to create PID namespaces, except in a user namespace.
+WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set=-sys_admin")
 
 
-def worker(folder: Path, hold: str, models: str = "", before: Sequence[str] = ()) -> Any:
-    """A worker in a process that can be killed, or that is somebody else's."""
+def worker(folder: Path, hold: str, models: str = "", prefix: Sequence[str] = ()) -> Any:
+    """Start a worker in its own process, optionally as another user."""
     environment = {**os.environ, "PYTHONPATH": PYTHONPATH}
-    command = [*before, sys.executable, "-c", SCRIPT, str(folder), hold, *models.split()]
+    command = [*prefix, sys.executable, "-c", SCRIPT, str(folder), hold, *models.split()]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("hold", HOLDS)
-def test_a_worker_that_is_killed_leaves_nothing_running(tmp_path: Path, hold: str) -> None:
+def test_killing_a_worker_leaves_no_processes(tmp_path: Path, hold: str) -> None:
     beats = tmp_path / "beats"
     with worker(tmp_path, hold) as running:
         marker = running.stdout.readline().strip()
         wait_for(beats.exists)
-        assert len(marked(marker)) >= 4  # the warden, the keeper, the trial and what it left
+        assert (
+            len(marked_processes(marker)) >= 4
+        )  # the warden, the keeper, the trial and what it left
         running.kill()
-    wait_for(lambda: not marked(marker))
-    # What it left on the disk goes when the next worker begins.
+    wait_for(lambda: not marked_processes(marker))
+    # The next worker deletes its files.
     assert list((tmp_path / "worker" / "run").glob("*/*"))
     with bench(tmp_path / "worker"):
         assert len(list((tmp_path / "worker" / "run").glob("*.lock"))) == 1
         assert not list((tmp_path / "worker" / "run").glob("*/*"))
 
 
-@pytest.mark.parametrize("before", [NOBODY, POWERLESS], ids=["nobody", "powerless"])
-def test_anybody_may_run_a_worker(before: Sequence[str]) -> None:
-    """With PID namespaces in a user namespace, or what there is without."""
+@pytest.mark.parametrize(
+    "prefix", [UNPRIVILEGED, WITHOUT_CAPABILITIES], ids=["nobody", "without capabilities"]
+)
+def test_a_worker_needs_no_privileges(prefix: Sequence[str]) -> None:
+    """With PID namespaces in a user namespace, or without if the system forbids them."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("only root can be somebody else")
+        pytest.skip("only root can change the user")
     read = [Path(sys.executable).resolve(), Path(sys.prefix), SOURCE, TESTS]
-    if before == NOBODY and not all(
+    if prefix == UNPRIVILEGED and not all(
         each.stat().st_mode & 0o005 == 0o005 for path in read for each in (path, *path.parents)
     ):
-        pytest.skip("the interpreter or these tests are not for everybody to read")
+        pytest.skip("the interpreter or these tests are not readable by all users")
     folder = Path(tempfile.mkdtemp(prefix="bentham-test-"))
     try:
-        if before == NOBODY:
+        if prefix == UNPRIVILEGED:
             os.chown(folder, 65534, 65534)
-        with worker(folder, "namespace", "score detach bomb look score", before) as running:
+        with worker(
+            folder, "namespace", "score detach bomb show_environment score", prefix
+        ) as running:
             out, _ = running.communicate(timeout=60)
         marker, first, second, third, _, fifth = out.splitlines()
         assert first == second == fifth == repr(GOOD)
         assert "ran more than 20 processes" in third
-        assert not marked(marker)
-        if subprocess.run([*before, "unshare", "--user", "true"], check=False).returncode == 0:
+        assert not marked_processes(marker)
+        if subprocess.run([*prefix, "unshare", "--user", "true"], check=False).returncode == 0:
             logs = [path.read_text() for path in (folder / "worker" / "logs").iterdir()]
             assert [log for log in logs if "'processes': 2, 'pid': 2" in log]
     finally:

@@ -1,4 +1,4 @@
-"""What the machine lacks gives a trial back untried; and a kill is never lost."""
+"""Faults of the machine return a trial unexecuted; kills are never lost."""
 
 import errno
 import fcntl
@@ -26,100 +26,105 @@ from bentham.executors.outcomes import cause, outcome_of
 from bentham.executors.process import ProcessTrial
 from bentham.wire import Training
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux")
+pytestmark = [
+    pytest.mark.outside,
+    pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux"),
+]
 
 
 @pytest.fixture
-def told() -> list[str]:
+def warnings() -> list[str]:
     return []
 
 
 @pytest.fixture
-def made(tmp_path: Path, told: list[str]) -> Iterator[Bench]:
-    with bench(tmp_path / "worker", warn=told.append) as made:
-        yield made
+def workbench(tmp_path: Path, warnings: list[str]) -> Iterator[Bench]:
+    with bench(tmp_path / "worker", warn=warnings.append) as workbench:
+        yield workbench
 
 
 # -- faults of the machine ----------------------------------------------------------------------
 
 
-def given_back(outcome: Outcome, reason: str, folder: Path) -> None:
+def assert_declined(outcome: Outcome, reason: str, folder: Path) -> None:
     assert isinstance(outcome, Declined), outcome
     assert not outcome.unable
     assert reason in outcome.reason
     assert str(folder) not in outcome.reason
 
 
-def test_a_folder_that_was_removed_is_made_again(made: Bench, tmp_path: Path) -> None:
+def test_a_removed_folder_is_created_again(workbench: Bench, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "worker")
-    assert isinstance(made.run("read", training=training())[0], Scored)
+    assert isinstance(workbench.run("read", training=training())[0], Scored)
     assert (tmp_path / "worker" / "run").stat().st_mode & 0o777 == 0o700
 
 
-def test_without_a_folder_trials_are_given_back(
-    made: Bench, tmp_path: Path, told: list[str]
+def test_without_a_folder_trials_are_declined(
+    workbench: Bench, tmp_path: Path, warnings: list[str]
 ) -> None:
     shutil.rmtree(tmp_path / "worker")
     (tmp_path / "worker").touch()
-    given_back(made.run("score")[0], "could not be run: ", tmp_path)
-    assert str(tmp_path) in told[0]  # the operator is told where
+    assert_declined(workbench.run("score")[0], "could not be run: ", tmp_path)
+    assert str(tmp_path) in warnings[0]  # the message for the operator names the folder
     (tmp_path / "worker").unlink()
-    assert isinstance(made.run("score")[0], Scored)
+    assert isinstance(workbench.run("score")[0], Scored)
 
 
-def test_data_that_cannot_be_kept_is_no_fault_of_the_model(
-    made: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_full_disk_does_not_fail_the_model(
+    workbench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "x"))
 
-    monkeypatch.setattr(made.executor.data, "_fetch", full)
-    outcome, _ = made.run("read", training=training())
-    given_back(outcome, "its data could not be fetched: OSError: No space left", tmp_path)
+    monkeypatch.setattr(workbench.executor.data, "_fetch", full)
+    outcome, _ = workbench.run("read", training=training())
+    assert_declined(outcome, "its data could not be fetched: OSError: No space left", tmp_path)
 
 
-def test_without_a_warden_trials_are_given_back(
-    made: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_a_warden_trials_are_declined(
+    workbench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = str(tmp_path / "no-python")
-    monkeypatch.setattr("bentham.executors.warden_client.sys.executable", gone)
-    given_back(made.run("score")[0], "FileNotFoundError", tmp_path)
+    missing = str(tmp_path / "no-python")
+    monkeypatch.setattr("bentham.executors.warden_client.sys.executable", missing)
+    assert_declined(workbench.run("score")[0], "FileNotFoundError", tmp_path)
     monkeypatch.setattr("bentham.executors.warden_client.sys.executable", shutil.which("false"))
     with bench(tmp_path / "other") as other:
-        given_back(other.run("score")[0], "monitors trials ended (exit status 1)", tmp_path)
+        assert_declined(other.run("score")[0], "monitors trials ended (exit status 1)", tmp_path)
 
 
-def test_a_warden_that_died_idle_costs_no_try(made: Bench, tmp_path: Path) -> None:
-    assert isinstance(made.run("score")[0], Scored)
-    client = made.executor._clients[0]
+def test_a_warden_that_died_idle_costs_no_attempt(workbench: Bench, tmp_path: Path) -> None:
+    assert isinstance(workbench.run("score")[0], Scored)
+    client = workbench.executor._clients[0]
     warden = client._warden
     assert warden is not None
-    planned = made.executor._plan
+    planned = workbench.executor._plan
 
-    def plan(*given: Any) -> Any:  # it dies after it was found alive, and before it has an order
+    def plan(
+        *arguments: Any,
+    ) -> Any:  # it dies after the check that it is alive, before it receives the order
         warden.kill()
         warden.wait()
-        return planned(*given)
+        return planned(*arguments)
 
-    made.executor._plan = plan
-    given_back(made.run("score")[0], "killed by SIGKILL", tmp_path)
-    made.executor._plan = planned
-    assert isinstance(made.run("score")[0], Scored)
+    workbench.executor._plan = plan
+    assert_declined(workbench.run("score")[0], "killed by SIGKILL", tmp_path)
+    workbench.executor._plan = planned
+    assert isinstance(workbench.run("score")[0], Scored)
 
 
-def test_where_a_trial_cannot_be_set_up_it_is_given_back(made: Bench, tmp_path: Path) -> None:
-    planned = made.executor._plan
+def test_a_trial_that_cannot_be_set_up_is_declined(workbench: Bench, tmp_path: Path) -> None:
+    planned = workbench.executor._plan
 
-    def plan(lease: Any, data: str) -> Any:  # after the folder was made, and before it is entered
+    def plan(lease: Any, data: str) -> Any:  # after the folder was created, before it is entered
         Path(data).parent.rmdir()
         return planned(lease, data)
 
-    made.executor._plan = plan
-    given_back(made.run("score")[0], "could not be set up: FileNotFoundError", tmp_path)
+    workbench.executor._plan = plan
+    assert_declined(workbench.run("score")[0], "could not be set up: FileNotFoundError", tmp_path)
 
 
 @pytest.mark.parametrize("call", ["fork", "pipe"])
-def test_a_warden_that_cannot_fork_gives_back_and_leaves_nothing_open(
+def test_a_warden_that_cannot_fork_declines_and_closes_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     def refuse() -> int:
@@ -132,12 +137,12 @@ def test_a_warden_that_cannot_fork_gives_back_and_leaves_nothing_open(
 
     monkeypatch.setattr(f"bentham.executors.monitor.os.{call}", refuse)
     opened = len(os.listdir("/proc/self/fd"))
-    said = wardens._run(order(), Containment("group"), Channel(-1, -1))  # type: ignore[arg-type]
-    given_back(outcome_of(said), "could not be started: BlockingIOError", tmp_path)
+    report = wardens._run(order(), Containment("group"), Channel(-1, -1))  # type: ignore[arg-type]
+    assert_declined(outcome_of(report), "could not be started: BlockingIOError", tmp_path)
     assert len(os.listdir("/proc/self/fd")) == opened
 
 
-def test_causes_name_no_paths() -> None:
+def test_causes_contain_no_paths() -> None:
     assert (
         cause(FileNotFoundError(2, "No such file", "/home/x")) == "FileNotFoundError: No such file"
     )
@@ -149,8 +154,8 @@ def test_causes_name_no_paths() -> None:
 # -- kills --------------------------------------------------------------------------------------
 
 
-def over(running: ProcessTrial, seconds: float = 3.0) -> Outcome:
-    """The end of a trial that nobody polls."""
+def outcome_without_polling(running: ProcessTrial, seconds: float = 3.0) -> Outcome:
+    """Wait for the outcome of a trial without polling it."""
     wait_for(lambda: running._outcome is not None, seconds)
     outcome = running._outcome
     assert outcome is not None
@@ -158,12 +163,12 @@ def over(running: ProcessTrial, seconds: float = 3.0) -> Outcome:
 
 
 @pytest.fixture
-def ready(made: Bench) -> Bench:
-    assert isinstance(made.run("score")[0], Scored)
-    return made
+def ready(workbench: Bench) -> Bench:
+    assert isinstance(workbench.run("score")[0], Scored)
+    return workbench
 
 
-def test_a_kill_that_comes_with_its_order_is_heeded(ready: Bench) -> None:
+def test_a_kill_right_after_the_order(ready: Bench) -> None:
     warden = ready.executor._clients[0]._warden
     assert warden is not None
     assert warden.stdin is not None
@@ -171,15 +176,17 @@ def test_a_kill_that_comes_with_its_order_is_heeded(ready: Bench) -> None:
     stopped = ready.processes()
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
-    wait_for(lambda: all(_is_stopped(pid) for pid in stopped))  # else it may still read the order
+    wait_for(
+        lambda: all(_is_stopped(pid) for pid in stopped)
+    )  # otherwise it may still read the order
     running = ready.start("hang")
     wait_for(lambda: _unread(pipe) > 0)
     before = _unread(pipe)
     running.kill()
-    assert _unread(pipe) > before  # both are there to be read at once
+    assert _unread(pipe) > before  # the order and the kill can be read together
     for pid in stopped:
         os.kill(pid, signal.SIGCONT)
-    assert over(running) == Broken("killed")
+    assert outcome_without_polling(running) == Broken("killed")
     assert isinstance(ready.run("score")[0], Scored)
 
 
@@ -192,40 +199,40 @@ def _unread(pipe: int) -> int:
     return int(size)
 
 
-def test_a_kill_before_the_start_is_heeded(tmp_path: Path) -> None:
-    with bench(tmp_path) as made:
-        running = made.start("hang")
+def test_a_kill_before_the_start(tmp_path: Path) -> None:
+    with bench(tmp_path) as workbench:
+        running = workbench.start("hang")
         running.kill()
-        assert over(running) == Broken("killed")
-        wait_for(lambda: len(made.processes()) <= 2)
+        assert outcome_without_polling(running) == Broken("killed")
+        wait_for(lambda: len(workbench.processes()) <= 2)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.002, 0.01, 0.05])
-def test_a_kill_at_any_time_is_heeded(ready: Bench, delay: float) -> None:
+def test_a_kill_at_any_time(ready: Bench, delay: float) -> None:
     for _ in range(3):
         running = ready.start("hang")
         time.sleep(delay)
         running.kill()
-        assert over(running) == Broken("killed")
+        assert outcome_without_polling(running) == Broken("killed")
     assert isinstance(ready.run("score")[0], Scored)
 
 
-@pytest.mark.parametrize("how", ["killed", "too long"])
+@pytest.mark.parametrize("reason", ["killed", "too long"])
 def test_a_warden_that_hangs_is_killed(
-    ready: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+    ready: Bench, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
-    name = {"killed": "PATIENCE_SECONDS", "too long": "WAKE_SECONDS"}[how]
+    name = {"killed": "PATIENCE_SECONDS", "too long": "WAKE_SECONDS"}[reason]
     monkeypatch.setattr(f"bentham.executors.process.{name}", 0.2)
-    if how == "too long":
+    if reason == "too long":
         ready.executor.limits = TrialLimits(wall_seconds=0.3)
     wardens = ready.processes()
     for pid in wardens:
         os.kill(pid, signal.SIGSTOP)
     running = ready.start("hang")
     wait_for(lambda: running.deadline is not None)
-    if how == "killed":
+    if reason == "killed":
         running.kill()
-    outcome = over(running)
+    outcome = outcome_without_polling(running)
     assert isinstance(outcome, Broken)
     assert not outcome.final
     wait_for(lambda: not wardens & ready.processes())
@@ -235,12 +242,12 @@ def test_a_warden_that_hangs_is_killed(
 # -- closing ------------------------------------------------------------------------------------
 
 
-def test_closing_amid_a_start_leaves_nothing(tmp_path: Path) -> None:
-    made = Bench(tmp_path)
-    running = made.start("hang")
-    made.executor.close()
+def test_closing_during_a_start_leaves_nothing(tmp_path: Path) -> None:
+    workbench = Bench(tmp_path)
+    running = workbench.start("hang")
+    workbench.executor.close()
     assert running.poll() == Broken("killed")
-    assert made.processes() == set()
+    assert workbench.processes() == set()
 
 
 def test_closing_never_raises(ready: Bench) -> None:
@@ -250,37 +257,37 @@ def test_closing_never_raises(ready: Bench) -> None:
     assert warden.stdin is not None
     warden.kill()
     warden.wait()
-    warden.stdin.write(b"never to be read")  # kept back, so that to close fails
+    warden.stdin.write(b"never to be read")  # stays in the buffer, so closing fails
     ready.executor.close()
     assert not list(ready.executor.folders.data.parent.joinpath("run").iterdir())
 
 
-# -- data that others touch ---------------------------------------------------------------------
+# -- data that other processes change -----------------------------------------------------------
 
 
-def test_data_that_was_spoiled_or_pruned_meanwhile_is_fetched_again(
-    made: Bench, monkeypatch: pytest.MonkeyPatch
+def test_corrupt_or_pruned_data_is_fetched_again(
+    workbench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = made.executor.folders.data / training()["hash"]
-    cache = made.executor.data
+    stored = workbench.executor.folders.data / training()["hash"]
+    cache = workbench.executor.data
     touched: list[Path] = []
     fetch = cache._fetch
 
-    def fetched(asked: Any, pieces: Any, path: Path, given_up: Callable[[], bool]) -> None:
-        fetch(asked, pieces, path, given_up)
-        if not touched:  # another worker needs the room just now
+    def fetched(plan: Any, pieces: Any, path: Path, cancelled: Callable[[], bool]) -> None:
+        fetch(plan, pieces, path, cancelled)
+        if not touched:  # as if another worker pruned it now
             touched.append(path)
             path.unlink()
 
     monkeypatch.setattr(cache, "_fetch", fetched)
-    assert isinstance(made.run("read", training=training())[0], Scored)
-    assert made.fetched == 2
-    kept.chmod(0o644)
-    kept.write_bytes(b"spoiled")
-    outcome, _ = made.run("read", training=training())
+    assert isinstance(workbench.run("read", training=training())[0], Scored)
+    assert workbench.fetched == 2
+    stored.chmod(0o644)
+    stored.write_bytes(b"spoiled")
+    outcome, _ = workbench.run("read", training=training())
     assert isinstance(outcome, Scored)
     assert outcome.score == len(CONTENT)
-    assert (made.fetched, touched) == (3, [kept])
+    assert (workbench.fetched, touched) == (3, [stored])
 
 
 @pytest.mark.parametrize("user", [0, 1000])
@@ -288,8 +295,8 @@ def test_only_root_needs_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("bentham.executors.data.os.geteuid", lambda: user)
     (tmp_path / "data").mkdir()
     cache = DataCache(tmp_path / "data", 10**6)
-    asked = Training.model_validate(training())
-    cache.provide(asked, lambda: [CONTENT], tmp_path / "place", lambda: False)
-    shared = (tmp_path / "data" / asked.hash).stat().st_ino == (tmp_path / "place").stat().st_ino
+    plan = Training.model_validate(training())
+    cache.provide(plan, lambda: [CONTENT], tmp_path / "place", lambda: False)
+    shared = (tmp_path / "data" / plan.hash).stat().st_ino == (tmp_path / "place").stat().st_ino
     assert shared == (user != 0)
     assert (tmp_path / "place").read_bytes() == CONTENT

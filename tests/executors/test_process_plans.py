@@ -1,4 +1,4 @@
-"""What to run for a lease: models of the catalogue, and commands of the operator's."""
+"""Plans for leases: models of the catalogue, and commands of the operator."""
 
 import random
 import shlex
@@ -13,7 +13,10 @@ from support.process_trials import ended, training
 from bentham.executors import Broken, Command, Declined, ProcessExecutor, Scored
 from bentham.executors.launch import PRELOAD, CatalogPlan
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux")
+pytestmark = [
+    pytest.mark.outside,
+    pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux"),
+]
 
 IRIS = "\n".join(
     ["length,width,kind"]
@@ -28,21 +31,22 @@ FLOWERS = training(
 )
 
 
+@pytest.mark.outside
 def test_a_model_of_the_catalogue_is_trained(tmp_path: Path) -> None:
     plan = CatalogPlan()
     executor = ProcessExecutor(tmp_path, plan, lambda _: [IRIS], preload=PRELOAD)
     try:
-        asked: dict[str, Any] = {"algorithm": "decision-tree", "training": FLOWERS}
+        fields: dict[str, Any] = {"algorithm": "decision-tree", "training": FLOWERS}
         defaults = dict(plan.algorithms["decision-tree"].defaults)
-        model = lease("decision-tree", **asked, configuration=defaults)
+        model = lease("decision-tree", **fields, configuration=defaults)
         first, second = (ended(executor.start(model)) for _ in range(2))
         assert isinstance(first, Scored), first
         assert first == second
         assert first.score > 0.8
         assert len(first.scores) == 5
         assert first.metrics["accuracy"] == pytest.approx(first.score)
-        asked["training"] = {**FLOWERS, "target": "colour"}
-        outcome = ended(executor.start(lease("tree", **asked, configuration=defaults)))
+        fields["training"] = {**FLOWERS, "target": "colour"}
+        outcome = ended(executor.start(lease("tree", **fields, configuration=defaults)))
         assert isinstance(outcome, Broken)
         assert outcome.final
         assert "colour" in outcome.reason
@@ -74,34 +78,36 @@ def test_plans_for_leases(tmp_path: Path) -> None:
     (tmp_path / "train.py").touch()
     (tmp_path / "secret.txt").touch()
     plan = CatalogPlan(file)
-    # What a tenant named is a word, and no file of the operator's.
-    sly = training(target="secret.txt")
-    made = plan(lease("x", algorithm="told", configuration={}, training=sly), "/d.csv")
-    assert made == Command(("./t", "/d.csv", "secret.txt", "{secret.txt}"))
+    # A name from a tenant is passed as a word, never as a file of the operator.
+    hostile = training(target="secret.txt")
+    command = plan(lease("x", algorithm="told", configuration={}, training=hostile), "/d.csv")
+    assert command == Command(("./t", "/d.csv", "secret.txt", "{secret.txt}"))
     data = training(target="; rm -rf ~")
-    made = plan(lease("net", algorithm="net", configuration={"lr": 0.5}, training=data), "/d.csv")
+    command = plan(
+        lease("net", algorithm="net", configuration={"lr": 0.5}, training=data), "/d.csv"
+    )
     words = ["python", str(tmp_path / "train.py"), "--lr", "0.5", "--data", "/d.csv"]
-    assert made == Command((*words, "--target=; rm -rf ~", "other.py"))
+    assert command == Command((*words, "--target=; rm -rf ~", "other.py"))
     assert plan(lease("x", algorithm="free", configuration={"depth": 2}), "") == Command(
         tuple(shlex.split("./train.sh 2"))
     )
     assert plan(lease("x", algorithm="far-away"), "") == Declined(
         "the algorithm 'far-away' is not installed here", unable=True
     )
-    named = plan(lease("svm"), "")
-    assert isinstance(named, Declined)
-    assert named.unable
-    assert "--table" in named.reason
-    # Another worker may have the version of it that the study means.
+    untrained = plan(lease("svm"), "")
+    assert isinstance(untrained, Declined)
+    assert untrained.unable
+    assert "--table" in untrained.reason
+    # Another worker may have the version that the study expects.
     other = plan(lease("x", algorithm="free", configuration={"depth": "much"}), "")
     assert isinstance(other, Declined)
     assert other.unable
     assert "'x' does not match what is installed here" in other.reason
     tree = dict(plan.algorithms["decision-tree"].defaults)
-    for asked in (
+    for request in (
         lease("x", algorithm="decision-tree", configuration=tree),  # no data
         lease("x", algorithm="net", configuration={"lr": 0.5}),
     ):
-        assert plan(asked, "") == Broken(
-            f"the algorithm {asked.algorithm!r} needs data, but the study names none", True
+        assert plan(request, "") == Broken(
+            f"the algorithm {request.algorithm!r} needs data, but the study names none", True
         )

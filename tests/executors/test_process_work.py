@@ -1,4 +1,4 @@
-"""What the process executor runs: commands, models of the catalogue, and the data they train on."""
+"""The process executor: commands, the data of trials, logs and folders."""
 
 import os
 import random
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.misbehaving import marked
+from support.misbehaving import marked_processes
 from support.process_trials import CONTENT, MIB, Bench, bench, ended, training, wait_for
 
 from bentham.errors import InvalidInput, Unavailable
@@ -18,13 +18,16 @@ from bentham.executors import Broken, Declined, Progress, Scored, TrialLimits
 from bentham.executors.capped_log import CappedLog, shortened
 from bentham.executors.folders import Folders
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux")
+pytestmark = [
+    pytest.mark.outside,
+    pytest.mark.skipif(sys.platform != "linux", reason="containment is for Linux"),
+]
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("worker")) as made:
-        yield made
+    with bench(tmp_path_factory.mktemp("worker")) as used:
+        yield used
 
 
 # -- commands -----------------------------------------------------------------------------------
@@ -58,9 +61,9 @@ COMMANDS: list[tuple[tuple[str, ...], object]] = [
 
 
 @pytest.mark.parametrize(("command", "expected"), COMMANDS)
-def test_what_comes_of_commands(shared: Bench, command: tuple[str, ...], expected: object) -> None:
+def test_outcomes_of_commands(shared: Bench, command: tuple[str, ...], expected: object) -> None:
     shared.commands["command"] = command
-    if "sleep 9" in command[-1]:  # its child is killed for the file, and it for the time
+    if "sleep 9" in command[-1]:  # the child exceeds the file limit, the shell the time limit
         outcome, log = shared.run("command", limits={"wall_seconds": 0.5})
         assert outcome == Broken("ran for more than 0.5 seconds, the limit of a trial here", True)
         return
@@ -75,7 +78,7 @@ def test_what_comes_of_commands(shared: Bench, command: tuple[str, ...], expecte
         assert log.startswith("hello\n")
 
 
-def test_a_command_that_is_not_there_may_be_elsewhere(shared: Bench) -> None:
+def test_a_missing_command_is_declined(shared: Bench) -> None:
     shared.commands["command"] = ("/far/no-such-program",)
     outcome, _ = shared.run("command")
     assert isinstance(outcome, Declined)
@@ -83,7 +86,7 @@ def test_a_command_that_is_not_there_may_be_elsewhere(shared: Bench) -> None:
     assert "'no-such-program' could not be started: FileNotFoundError: No such" in outcome.reason
 
 
-def test_a_command_tells_its_progress(shared: Bench, tmp_path: Path) -> None:
+def test_a_command_reports_progress(shared: Bench, tmp_path: Path) -> None:
     go = tmp_path / "go"
     shared.commands["command"] = shell(
         f"""echo '{{"progress": 0.4, "score": 0.3}}'; while ! test -e {go}; do sleep 0.01; done;
@@ -95,7 +98,7 @@ def test_a_command_tells_its_progress(shared: Bench, tmp_path: Path) -> None:
     assert ended(running) == Scored(0.9, {}, (0.3,))
 
 
-def test_a_command_may_not_use_more_memory_either(shared: Bench) -> None:
+def test_memory_limit_of_commands(shared: Bench) -> None:
     eat = "x = bytearray(b'x') * 500_000_000; import time; time.sleep(60)"
     shared.commands["command"] = (sys.executable, "-c", eat)
     outcome, _ = shared.run("command")
@@ -109,8 +112,8 @@ def test_a_command_may_not_use_more_memory_either(shared: Bench) -> None:
 def test_data_is_fetched_once(shared: Bench) -> None:
     content = b"a,b\n" + b"once,1\n" * 9
     shared.content, before = [content[:3], content[3:]], shared.fetched
-    # Root writes to a copy of its own. Whoever else spoils it spoils nothing for later trials: it
-    # is fetched again.
+    # Trials of root get a copy. Those of other users can corrupt the shared file, which is then
+    # fetched again.
     again = 1 if os.geteuid() == 0 else 2
     for model, fetched in (
         ("read", 1),
@@ -144,7 +147,7 @@ def test_devices_that_need_the_same_data_fetch_it_once(shared: Bench) -> None:
         ([CONTENT], {"hash": "A" * 64}, "is not a SHA-256 hash"),
     ],
 )
-def test_data_that_is_not_what_was_promised_is_refused(
+def test_wrong_data_is_refused(
     shared: Bench, content: list[bytes], changes: dict[str, Any], reason: str
 ) -> None:
     shared.content = content
@@ -153,12 +156,12 @@ def test_data_that_is_not_what_was_promised_is_refused(
     assert not outcome.unable
     assert re.search(reason, outcome.reason), outcome.reason
     assert log == ""
-    kept = {path.name for path in shared.executor.folders.data.iterdir()}
-    assert training(**changes)["hash"] not in kept
-    assert not [name for name in kept if name.endswith(".part")]
+    stored = {path.name for path in shared.executor.folders.data.iterdir()}
+    assert training(**changes)["hash"] not in stored
+    assert not [name for name in stored if name.endswith(".part")]
 
 
-def test_a_server_without_the_data_is_no_fault_of_the_model(
+def test_a_failed_download_does_not_fail_the_model(
     shared: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fetch(_: object) -> Iterator[bytes]:
@@ -171,33 +174,33 @@ def test_a_server_without_the_data_is_no_fault_of_the_model(
     )
 
 
-def test_a_trial_is_killed_while_its_data_comes(
+def test_a_trial_is_killed_during_its_download(
     shared: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = threading.Event()
+    started = threading.Event()
 
-    def drip(_: object) -> Iterator[bytes]:
+    def endless(_: object) -> Iterator[bytes]:
         while True:
-            begun.set()
+            started.set()
             yield b""
 
-    monkeypatch.setattr(shared.executor, "fetch", drip)
+    monkeypatch.setattr(shared.executor, "fetch", endless)
     running = shared.start("read", training=training())
-    assert running.poll() is None  # nothing waited for the data
-    assert begun.wait(30.0)
+    assert running.poll() is None  # start does not wait for the data
+    assert started.wait(30.0)
     running.kill()
     assert ended(running) == Broken("killed")
 
 
-def test_data_that_was_not_used_for_long_gives_way(tmp_path: Path) -> None:
-    with bench(tmp_path, largest_data=2 * MIB) as made:
+def test_the_oldest_data_is_deleted_first(tmp_path: Path) -> None:
+    with bench(tmp_path, largest_data=2 * MIB) as used:
         for number in range(5):
             content = random.Random(number).randbytes(MIB)
-            made.content = [content]
-            assert isinstance(made.run("read", training=training(content))[0], Scored)
-        kept = [path.name for path in (tmp_path / "data").iterdir()]
-        assert len(kept) == 2
-        assert training(content)["hash"] in kept
+            used.content = [content]
+            assert isinstance(used.run("read", training=training(content))[0], Scored)
+        stored = [path.name for path in (tmp_path / "data").iterdir()]
+        assert len(stored) == 2
+        assert training(content)["hash"] in stored
 
 
 # -- logs and folders ---------------------------------------------------------------------------
@@ -205,25 +208,25 @@ def test_data_that_was_not_used_for_long_gives_way(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pieces", [[b"abc"], [b"0123456789" * 3], [b"x"] * 29, [b"", b"y" * 1000]])
 def test_a_log_keeps_its_beginning_and_its_end(tmp_path: Path, pieces: list[bytes]) -> None:
-    path, whole = tmp_path / "log", b"".join(pieces)
+    path, complete = tmp_path / "log", b"".join(pieces)
     log = CappedLog(path, head=10, tail=15)
     for piece in pieces:
         log.write(piece)
     log.close()
-    if len(whole) <= 25:
-        assert path.read_bytes() == whole
+    if len(complete) <= 25:
+        assert path.read_bytes() == complete
     else:
-        gap = f"\n[... {len(whole) - 25:,} bytes left out ...]\n".encode()
-        assert path.read_bytes() == whole[:10] + gap + whole[-15:]
-    path.write_bytes(whole)
+        gap = f"\n[... {len(complete) - 25:,} bytes left out ...]\n".encode()
+        assert path.read_bytes() == complete[:10] + gap + complete[-15:]
+    path.write_bytes(complete)
     assert len(shortened(path, 200)) <= 200
     assert shortened(tmp_path / "none", 200) == b""
 
 
-def test_old_logs_go(tmp_path: Path) -> None:
-    with bench(tmp_path, kept_logs=3) as made:
+def test_old_logs_are_deleted(tmp_path: Path) -> None:
+    with bench(tmp_path, kept_logs=3) as used:
         for _ in range(6):
-            made.run("score", trial="../../t")
+            used.run("score", trial="../../t")
         assert len(list((tmp_path / "logs").iterdir())) == 3
 
 
@@ -248,17 +251,17 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "limits", [{"memory": 1000}, {"cpu_seconds": float("nan")}, {"wall_seconds": 0}]
 )
-def test_limits_that_make_no_sense(limits: dict[str, Any]) -> None:
+def test_invalid_limits(limits: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="give"):
         TrialLimits(**limits)
 
 
-def test_nothing_is_left_when_an_executor_closes_amid_its_trials(tmp_path: Path) -> None:
-    made = Bench(tmp_path)
-    trials = [made.start("hang") for _ in range(2)]
-    wait_for(lambda: len(made.processes()) >= 6)
-    made.executor.close()
-    made.executor.close()
-    assert marked(made.marker) == []
+def test_closing_an_executor_ends_all_trials(tmp_path: Path) -> None:
+    used = Bench(tmp_path)
+    trials = [used.start("hang") for _ in range(2)]
+    wait_for(lambda: len(used.processes()) >= 6)
+    used.executor.close()
+    used.executor.close()
+    assert marked_processes(used.marker) == []
     wait_for(lambda: all(trial.poll() == Broken("killed") for trial in trials))
     assert not list((tmp_path / "run").iterdir())

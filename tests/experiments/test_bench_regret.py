@@ -1,4 +1,4 @@
-"""The benchmark that decides: ratios, intervals, and what it prints."""
+"""The regret benchmark: ratios, intervals and output."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from bentham.sim.experiment import Experiment, run_experiment
 from bentham.tables import load_table
 
 
-def test_ratios_are_taken_seed_by_seed(small: Path) -> None:
+def test_ratios_are_computed_per_seed(small: Path) -> None:
     result = bench_regret([str(small)], [2], repeat=2, variants=["paper", "default"], jobs=1)
     table = load_table(str(small))
     regrets: dict[str, list[float]] = {}
@@ -33,7 +33,7 @@ def test_ratios_are_taken_seed_by_seed(small: Path) -> None:
     assert result["geometric_mean"]["default"]["to_paper"]["cells"] == 1
 
 
-def test_paper_and_default_are_what_simulate_does(small: Path) -> None:
+def test_paper_and_default_agree_with_simulate(small: Path) -> None:
     table = load_table(str(small))
     for variant, prior in (("paper", "sample"), ("default", "learned")):
         ours = run_cell(table, Cell("t", 3, variant, 4))
@@ -77,7 +77,7 @@ def test_the_command(bentham: Bentham, small: Path, tmp_path: Path) -> None:
     result = json.loads(done.out)
     assert result["tables"] == [str(small), str(other)]
     assert {cell["devices"] for cell in result["cells"]} == {1, 4}
-    # There are no features here: the rival that needs them sits out.
+    # Without features, the rival that needs them is skipped.
     assert {cell["variant"] for cell in result["cells"]} == {
         "paper", "default", "oracle", "oracle-warm",
     }  # fmt: skip
@@ -98,7 +98,7 @@ def test_the_command(bentham: Bentham, small: Path, tmp_path: Path) -> None:
         (["--tables", "oboe:3", "--variants", "told,alone"], "none of told, alone can be run"),
     ],
 )
-def test_what_makes_no_sense(bentham: Bentham, arguments: list[str], words: str) -> None:
+def test_invalid_options(bentham: Bentham, arguments: list[str], words: str) -> None:
     done = bentham("bench", "regret", *arguments)
     assert done.code == 2
     assert words in done.err
@@ -110,7 +110,7 @@ def test_unknown_variants_are_refused() -> None:
         bench_regret(variants=["luck"])
 
 
-def test_scores_below_zero_have_regret_above_it(bentham: Bentham, tmp_path: Path) -> None:
+def test_negative_scores_have_positive_regret(bentham: Bentham, tmp_path: Path) -> None:
     path = tmp_path / "negative.csv"
     rng = np.random.default_rng(0)
     rows = [f"s{i},{m},{-rng.uniform(3, 900)},1" for i in range(12) for m in "xyz"]

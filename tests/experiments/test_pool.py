@@ -1,4 +1,4 @@
-"""Runs on all cores: every result comes, and no process outlives its reason."""
+"""Process pools: every result is returned, and no process outlives the parent."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def die(task: int) -> int:  # noqa: ARG001
     os._exit(3)
 
 
-def test_every_task_comes_back_with_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_task_returns_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     results = dict(run_in_pool(multiply, [1, 2, 3], 2, begin, 10))
     assert results == {1: (10, "1"), 2: (20, "1"), 3: (30, "1")}
@@ -46,13 +46,14 @@ def test_every_task_comes_back_with_its_result(monkeypatch: pytest.MonkeyPatch) 
     assert list(run_in_pool(multiply, [], 2, begin, 10)) == []
 
 
-def test_a_process_that_dies_is_told_of() -> None:
+def test_a_dead_process_raises_an_error() -> None:
     with pytest.raises(BenthamError, match="fewer processes at a time"):
         list(run_in_pool(die, [1], 1, begin, 1))
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_outlives_the_parent(tmp_path: Path, how: signal.Signals) -> None:
+@pytest.mark.outside
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_outlives_the_parent(tmp_path: Path, number: signal.Signals) -> None:
     script = tmp_path / "work.py"
     script.write_text(SCRIPT)
     parent = subprocess.Popen(
@@ -64,12 +65,12 @@ def test_nothing_outlives_the_parent(tmp_path: Path, how: signal.Signals) -> Non
     )
     assert parent.stdout is not None
     try:
-        assert parent.stdout.readline()  # its processes work
-        if how is signal.SIGINT:
-            os.killpg(parent.pid, how)  # as a terminal does
+        assert parent.stdout.readline()  # the processes are working
+        if number is signal.SIGINT:
+            os.killpg(parent.pid, number)  # as a terminal does
         else:
-            parent.send_signal(how)
-        # Its processes write to the same pipe, which ends when the last of them has.
+            parent.send_signal(number)
+        # The processes write to the same pipe, which closes when the last of them ends.
         parent.communicate(timeout=30)
     finally:
         with suppress(ProcessLookupError):

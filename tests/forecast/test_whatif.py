@@ -1,4 +1,4 @@
-"""What if, asked of a server: by an operator only, one at a time, in a process of its own."""
+"""What-if forecasts of a server: for operators only, one at a time, in a separate process."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ WAITING = ("waiting", "running")
 
 
 def ended(service: Service, name: str) -> Any:
-    """The answer, once there is one; a server in memory goes on only while it is asked."""
+    """Wait for the forecast to end; a server in memory runs only during requests."""
     while (found := service.get(f"/v1/whatif/{name}"))["state"] in WAITING:
         pass
     return found
@@ -43,16 +43,16 @@ def test_an_operator_asks_and_gets_an_answer(service: Service) -> None:
     found = ended(service, first["id"])
     assert (found["state"], found["progress"], found["simulated"]) == ("complete", 1.0, 2)
     assert (found["now"], found["devices"], found["studies"]) == (1, 2, 1)
-    assert found["sequence"] == service.pool.sequence  # nothing of it is in the log
+    assert found["sequence"] == service.pool.sequence  # it is not in the log
     assert found["regret"] == pytest.approx(found["estimate"] / 2, rel=1e-5)
-    asked = {(answer["devices"], answer["policy"]) for answer in found["answers"]}
-    assert {(1, "bentham"), (64, "round-robin")} <= asked
+    rows = {(answer["devices"], answer["policy"]) for answer in found["answers"]}
+    assert {(1, "bentham"), (64, "round-robin")} <= rows
     second = service.post("/v1/whatif", {"regret": 0.01, "draws": 1}).ok(202)
     assert ended(service, second["id"])["regret"] == 0.01
     WhatIf.model_validate(found)
     listed = service.get("/v1/whatif")["items"]
     assert [each["id"] for each in listed] == [second["id"], first["id"]]
-    assert listed[1] == {**found, "curves": []}  # which are long
+    assert listed[1] == {**found, "curves": []}  # curves are left out of the list
     assert len(found["curves"]) == 4
     for method, path in (("GET", ""), ("POST", ""), ("GET", f"/{first['id']}")):
         body: Any = {} if method == "POST" else None
@@ -66,7 +66,7 @@ def test_an_operator_asks_and_gets_an_answer(service: Service) -> None:
         {"devices": 1.5}, {"draws": 0}, {"draws": 257}, {"draws": True}, {"seed": 1},
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked(service: Service, body: Any) -> None:
+def test_invalid_questions(service: Service, body: Any) -> None:
     service.post("/v1/whatif", body).refused(422, "")
     assert service.get("/v1/whatif")["items"] == []
 
@@ -78,7 +78,7 @@ def held() -> Held:
 
 @pytest.fixture
 def slow(held: Held) -> Iterator[Service]:
-    """One whose answers come when the test says so."""
+    """A service whose forecasts wait until the test allows them."""
     with serving(forecaster=held) as service:
         yield service
 
@@ -92,9 +92,9 @@ def test_one_runs_four_wait_and_any_can_be_cancelled(slow: Service, held: Held) 
     shown = slow.get(f"/v1/whatif/{names[0]}")
     assert (shown["progress"], shown["estimate"]) == (0.5, slow.clock.now)
     assert "secret" not in shown
-    for name in (names[0], names[2], names[0]):  # the one that runs, one that waits, and again
-        gone = slow.request("DELETE", f"/v1/whatif/{name}").ok()
-        assert (gone["state"], gone["reason"]) == ("cancelled", "cancelled")
+    for name in (names[0], names[2], names[0]):  # the running one, a waiting one, and again
+        cancelled = slow.request("DELETE", f"/v1/whatif/{name}").ok()
+        assert (cancelled["state"], cancelled["reason"]) == ("cancelled", "cancelled")
     while slow.get(f"/v1/whatif/{names[1]}")["state"] == "waiting":
         pass
     states = [slow.get(f"/v1/whatif/{name}")["state"] for name in names]
@@ -105,21 +105,21 @@ def test_one_runs_four_wait_and_any_can_be_cancelled(slow: Service, held: Held) 
     slow.request("DELETE", "/v1/whatif/w_0").refused(404, "there is no what-if 'w_0'")
 
 
-def test_failures_are_told_and_the_next_goes_on(slow: Service, held: Held) -> None:
+def test_failures_are_reported_and_the_next_one_runs(slow: Service, held: Held) -> None:
     held.opened = True
     names = [slow.post("/v1/whatif", {"draws": draws}).ok(202)["id"] for draws in (3, 4, 5)]
-    told = [ended(slow, name) for name in names]
-    assert [each["state"] for each in told] == ["failed", "failed", "complete"]
-    assert told[0]["reason"] == "it cannot be told"
-    assert "the server's log" in told[1]["reason"]
+    results = [ended(slow, name) for name in names]
+    assert [each["state"] for each in results] == ["failed", "failed", "complete"]
+    assert results[0]["reason"] == "no forecast is possible"
+    assert "the server's log" in results[1]["reason"]
     for _ in range(MOST_KEPT):
         last = slow.post("/v1/whatif", {}).ok(202)["id"]
         ended(slow, last)
-    kept = [each["id"] for each in slow.get("/v1/whatif")["items"]]
-    assert (len(kept), kept[0], names[0] in kept) == (MOST_KEPT, last, False)
+    listed = [each["id"] for each in slow.get("/v1/whatif")["items"]]
+    assert (len(listed), listed[0], names[0] in listed) == (MOST_KEPT, last, False)
 
 
-def test_a_repeat_with_its_key_is_the_same_question(slow: Service) -> None:
+def test_a_retry_with_the_same_key_is_the_same_question(slow: Service) -> None:
     first = slow.post("/v1/whatif", {"draws": 2}, key="k").ok(202)
     again = slow.post("/v1/whatif", {"draws": 2}, key="k").ok(202)
     assert first["id"] == again["id"]
@@ -127,30 +127,31 @@ def test_a_repeat_with_its_key_is_the_same_question(slow: Service) -> None:
     assert slow.post("/v1/whatif", {"draws": 2}, key="l").ok(202)["id"] != first["id"]
 
 
-def test_stopping_ends_what_runs(slow: Service) -> None:
+def test_stopping_the_server_cancels_forecasts(slow: Service) -> None:
     name = slow.post("/v1/whatif", {}).ok(202)["id"]
     slow.until(lambda: True)
-    slow.stop()  # and does not wait for an answer
+    slow.stop()  # without waiting for the forecast
     left = slow.app.state.context.service.whatifs.find(name)
     assert (left["state"], left["reason"]) == ("cancelled", "the server stopped")
 
 
-SAYING = "import sys, time, os; sys.stdin.readline(); print({!r}, flush=True); {}"
+PRINTING = "import sys, time, os; sys.stdin.readline(); print({!r}, flush=True); {}"
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
-    ("says", "then", "reason"),
+    ("line", "then", "reason"),
     [
-        ("no JSON", "", "did not say what was expected"),
-        ("[1]", "", "did not say what was expected"),
+        ("no JSON", "", "sent unexpected output"),
+        ("[1]", "", "sent unexpected output"),
         ('{"failed": "no log"}', "", "no log"),
         ('{"progress": 0.1}', "sys.exit(3)", "ended with code 3"),
         ('{"progress": 0.1}', "time.sleep(99)", "took too long"),
-        ('{"progress": 0.1}', "print('x' * 5_000_000)", "said too much"),
+        ('{"progress": 0.1}', "print('x' * 5_000_000)", "a line that is too long"),
     ],
 )
-def test_a_process_that_fails_is_told_of(says: str, then: str, reason: str) -> None:
-    command = (sys.executable, "-c", SAYING.format(says, then))
+def test_a_failing_process_raises_an_error(line: str, then: str, reason: str) -> None:
+    command = (sys.executable, "-c", PRINTING.format(line, then))
     process = ForecastProcess(Path(), None, command, seconds=1.0 if "sleep" in then else DEADLINE)
 
     async def read() -> None:
@@ -163,7 +164,7 @@ def test_a_process_that_fails_is_told_of(says: str, then: str, reason: str) -> N
 
 
 @pytest.mark.parametrize("turns", range(6))
-def test_a_line_that_comes_with_the_cancellation_does_not_undo_it(turns: int) -> None:
+def test_a_line_that_arrives_during_cancellation_does_not_undo_it(turns: int) -> None:
     async def read() -> None:
         stream = asyncio.StreamReader()
         reading = asyncio.create_task(_line(stream, DEADLINE))
@@ -171,16 +172,17 @@ def test_a_line_that_comes_with_the_cancellation_does_not_undo_it(turns: int) ->
         stream.feed_data(b"{}\n")
         for _ in range(turns):
             await asyncio.sleep(0)
-        if reading.cancel():  # else it had ended
+        if reading.cancel():  # otherwise it had ended
             with pytest.raises(asyncio.CancelledError):
                 await reading
 
     asyncio.run(read())
 
 
+@pytest.mark.outside
 def test_closing_ends_the_process() -> None:
     then = "print('{\"progress\": %d}' % os.getpid(), flush=True); time.sleep(99)"
-    command = (sys.executable, "-c", SAYING.format('{"progress": 0}', then))
+    command = (sys.executable, "-c", PRINTING.format('{"progress": 0}', then))
 
     async def read() -> int:
         async with aclosing(ForecastProcess(Path(), None, command)(WhatIfCreate(), 0.0)) as pieces:
@@ -194,20 +196,21 @@ def test_closing_ends_the_process() -> None:
         os.kill(pid, 0)
 
 
-def test_a_real_server_answers_and_leaves_nothing_behind(
+@pytest.mark.outside
+def test_a_real_server_answers_and_leaves_no_process(
     tmp_path: Path, bentham: Bentham, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "data"
     monkeypatch.setenv("COLUMNS", "80")
     with running(folder) as server:
-        where = f"http://127.0.0.1:{server.port}"
-        with Client(where, server.admin) as client:
+        address = f"http://127.0.0.1:{server.port}"
+        with Client(address, server.admin) as client:
             client.create_tenant("a")
             for study in range(3):
                 models = {f"m{model}": 30.0 * (model + 1) for model in range(4)}
                 client.create_study(f"s{study}", models, tenant="a")
             client.register_device("gpu-0")
-            options = ["--server", where, "--token-file", folder / "admin.token", "--draws", 2]
+            options = ["--server", address, "--token-file", folder / "admin.token", "--draws", 2]
             done = bentham("whatif", "--devices", 4, *options)
             assert (done.code, done.err) == (0, "")
             lines = done.out.splitlines()
@@ -219,13 +222,13 @@ def test_a_real_server_answers_and_leaves_nothing_behind(
             found = json.loads(bentham("whatif", "--regret", 0.4, *options, "--json").out)
             assert (found["state"], found["regret"]) == ("complete", 0.4)
             assert len(client.what_ifs()) == 2
-            # A long one, of which nothing is left when the server ends.
-            asked = client.ask_what_if(draws=256)
-            while not (found := client.what_if(asked.id)).answers:
+            # A long forecast, whose process ends when it is cancelled or the server stops.
+            long_run = client.ask_what_if(draws=256)
+            while not (found := client.what_if(long_run.id)).answers:
                 assert found.state in WAITING, found
                 time.sleep(0.05)
             children = _children(server)
-            assert client.cancel_what_if(asked.id).state == "cancelled"
+            assert client.cancel_what_if(long_run.id).state == "cancelled"
             began = time.monotonic()
             while any(_runs(pid) for pid in children):
                 assert time.monotonic() < began + DEADLINE
@@ -238,10 +241,10 @@ def test_a_real_server_answers_and_leaves_nothing_behind(
 
 
 def _children(server: ServiceProcess) -> list[int]:
-    """The processes of the server that compute forecasts."""
+    """Return the processes of the server that compute forecasts."""
     pid = server.process.pid
-    own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    names = {int(one): Path(f"/proc/{one}/cmdline").read_bytes() for one in own}
+    pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    names = {int(one): Path(f"/proc/{one}/cmdline").read_bytes() for one in pids}
     return [one for one, name in names.items() if b"bentham.forecast" in name]
 
 
@@ -253,6 +256,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
+@pytest.mark.outside
 def test_the_process_ends_with_its_input(tmp_path: Path) -> None:
     with serving(lambda: open_log(folder=tmp_path / "data")) as service:
         service.study(service.tenant("a"), models=30)

@@ -1,4 +1,4 @@
-"""The dashboard's files: what is there, how it is told to a browser, and that nothing else is."""
+"""The files of the dashboard: content, headers, caching, and nothing else is served."""
 
 import re
 
@@ -23,65 +23,65 @@ POLICY = (
 ADDRESSES = ["/", *(f"/assets/{name}" for name in assets())]
 
 
-def test_every_file_is_served_as_it_is_with_its_headers(service: Service) -> None:
+def test_every_file_is_served_with_its_headers(service: Service) -> None:
     for address in ADDRESSES:
         name = address.removeprefix("/assets/").removeprefix("/") or "index.html"
-        answer = service.request("GET", address, token=None)
-        assert (answer.status, answer.body) == (200, assets()[name]), address
-        told = answer.headers
-        assert told["content-type"] == TYPES[name.rpartition(".")[2]]
-        assert told["content-security-policy"] == POLICY
-        assert told["cache-control"] == "no-cache"
-        assert told["x-content-type-options"] == "nosniff"
-        assert told["referrer-policy"] == "no-referrer"
-        assert told["cross-origin-opener-policy"] == "same-origin"
-        assert told["cross-origin-resource-policy"] == "same-origin"
-        assert "camera=()" in told["permissions-policy"]
-        assert "clipboard-write=(self)" in told["permissions-policy"]
+        response = service.request("GET", address, token=None)
+        assert (response.status, response.body) == (200, assets()[name]), address
+        headers = response.headers
+        assert headers["content-type"] == TYPES[name.rpartition(".")[2]]
+        assert headers["content-security-policy"] == POLICY
+        assert headers["cache-control"] == "no-cache"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-opener-policy"] == "same-origin"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "camera=()" in headers["permissions-policy"]
+        assert "clipboard-write=(self)" in headers["permissions-policy"]
         head = service.request("HEAD", address, token=None)
         assert (head.status, head.body) == (200, b"")
         differing = {"x-request-id"}
         assert {key: value for key, value in head.headers.items() if key not in differing} == {
-            key: value for key, value in told.items() if key not in differing
+            key: value for key, value in headers.items() if key not in differing
         }
 
 
-def test_a_browser_that_has_it_is_told_so(service: Service) -> None:
+def test_unmodified_files_are_not_sent_again(service: Service) -> None:
     for address in ADDRESSES:
         first = service.request("GET", address, token=None).headers
         tag = first["etag"]
         assert re.fullmatch(r'"[0-9a-f]{32}"', tag)
         for known in (tag, f'"x", {tag}', f"W/{tag}", "*"):
-            again = service.request("GET", address, token=None, headers={"if-none-match": known})
-            assert (again.status, again.body) == (304, b""), known
+            second = service.request("GET", address, token=None, headers={"if-none-match": known})
+            assert (second.status, second.body) == (304, b""), known
             for name in ("etag", "cache-control", "content-security-policy"):
-                assert again.headers[name] == first[name]
+                assert second.headers[name] == first[name]
         for known in ('"x"', "", tag[:-2] + '"', tag.strip('"'), "\x00", '"' * 1000):
-            again = service.request("GET", address, token=None, headers={"if-none-match": known})
-            assert again.status == 200, known
+            second = service.request("GET", address, token=None, headers={"if-none-match": known})
+            assert second.status == 200, known
 
 
-def test_nothing_else_can_be_had(service: Service) -> None:
+def test_no_other_paths_are_served(service: Service) -> None:
     for path in (
         "/assets", "/assets/", "/assets/x.js", "/assets/../__init__.py", "/assets/..%2f__init__.py",
         "/assets/%2e%2e/%2e%2e/cli/serve.py", "/assets//etc/passwd", "/assets/./app.js",
         "/assets//app.js", "/assets/app.js/", "/assets/APP.JS", "/assets/app.js\0", "/assets/..\\x",
         "/assets/app.js%00.png", "/index.html", "/app.js", "/assets/" + "../" * 20 + "etc/passwd",
     ):  # fmt: skip
-        answer = service.request("GET", path, token=None)
-        answer.refused(404, "there is no such path")
-        assert answer.headers["cache-control"] == "no-store"
+        response = service.request("GET", path, token=None)
+        response.refused(404, "there is no such path")
+        assert response.headers["cache-control"] == "no-store"
 
 
 def test_other_methods_and_queries(service: Service) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
-        answer = service.request(method, "/", token=None)
-        answer.refused(405)
-        assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+        response = service.request(method, "/", token=None)
+        response.refused(405)
+        assert set(response.headers["allow"].split(", ")) == {"GET", "HEAD"}
     assert service.request("GET", "/", token="nonsense", query="a=<script>").status == 200
 
 
-def test_what_has_no_known_ending_is_not_served(
+def test_files_of_unknown_types_are_not_served(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {"index.html": b"i", "notes.txt": b"n", "deep/er/x.js": b"x", "y": b"y"}
@@ -92,7 +92,7 @@ def test_what_has_no_known_ending_is_not_served(
     assert found == ["index.html", "deep/er/x.js"]
 
 
-def test_answers_of_the_api_cannot_act_as_pages(service: Service) -> None:
+def test_api_responses_cannot_act_as_pages(service: Service) -> None:
     token, device = service.tenant("a"), service.device()
     study = service.study(token)
     lease = service.lease(device)
@@ -102,16 +102,16 @@ def test_answers_of_the_api_cannot_act_as_pages(service: Service) -> None:
     service.report(device, lease, score=0.5).ok()
     for path in (log, f"/v1/studies/{study}/script", "/v1/studies", "/v1/nothing", "/nothing",
                  "/v1/history", "/healthz"):  # fmt: skip
-        told = service.request("GET", path, token=token).headers
-        assert told["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
-        assert told["x-content-type-options"] == "nosniff"
-        assert told["cross-origin-resource-policy"] == "same-origin"
-        assert told["cache-control"] == "no-store"
-        assert "html" not in told["content-type"]
+        headers = service.request("GET", path, token=token).headers
+        assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert headers["cache-control"] == "no-store"
+        assert "html" not in headers["content-type"]
 
 
-def test_the_page_asks_nobody_else() -> None:
-    """All of it is in the package: no address of elsewhere, no script or style within a page."""
+def test_the_page_uses_no_other_host() -> None:
+    """Files contain no address of another host, no inline script and no inline style."""
     for name, content in assets().items():
         if name.endswith((".html", ".js", ".css", ".svg")):
             text = content.decode().replace("http://www.w3.org/", "")
@@ -120,7 +120,7 @@ def test_the_page_asks_nobody_else() -> None:
             assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", text), name
 
 
-def test_the_wheel_has_the_page() -> None:
+def test_the_wheel_contains_the_page() -> None:
     packed = {each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()}
     assert packed >= {f"bentham/dashboard/assets/{name}" for name in assets()}
     assert "bentham/dashboard/__init__.py" in packed
@@ -133,5 +133,5 @@ def test_the_wheel_has_the_page() -> None:
      ("::", ("http://[::]:1", "http://[::1]:1/")),
      ("10.0.0.7", ("http://10.0.0.7:1", "http://10.0.0.7:1/"))],
 )  # fmt: skip
-def test_where_it_is_said_to_be(host: str, expected: tuple[str, str]) -> None:
+def test_printed_addresses(host: str, expected: tuple[str, str]) -> None:
     assert addresses(host, 1) == expected

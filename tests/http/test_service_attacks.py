@@ -1,4 +1,4 @@
-"""What somebody might try: cookies of another port, slow ears, looks without end, a traceback."""
+"""Attacks: cookies of another port, slow readers, expensive queries, secrets in a traceback."""
 
 import asyncio
 import os
@@ -24,33 +24,33 @@ DEAD = f"bentham_session={'0' * 64}"
 
 
 class TestCookiesOfAnotherPort:
-    """A browser sends what another port has set for a longer path before what is ours."""
+    """Browsers send a cookie of another port with a longer path before our cookie."""
 
-    def test_one_that_names_nobody_keeps_nobody_out(self, service: Service) -> None:
+    def test_an_unknown_session_does_not_hide_the_valid_one(self, service: Service) -> None:
         browser = Browser(service, service.admin)
-        own = browser.cookie
-        for planted in (f"{DEAD}; {own}", f"{own}; {DEAD}", f"{DEAD};{DEAD}; {own}; {own}"):
+        valid = browser.cookie
+        for planted in (f"{DEAD}; {valid}", f"{valid}; {DEAD}", f"{DEAD};{DEAD}; {valid}; {valid}"):
             browser.cookie = planted
             browser.get().ok()
             browser.request("POST", f"/v1/studies/{planted}/pause").refused(404)
 
-    def test_nobody_works_as_somebody_else(self, service: Service) -> None:
+    def test_two_valid_sessions_are_refused(self, service: Service) -> None:
         browser, planted = Browser(service, service.admin), Browser(service, service.tenant("evil"))
         for cookies in (f"{planted.cookie}; {browser.cookie}",
                         f"{browser.cookie}; {planted.cookie}"):  # fmt: skip
             headers = {"cookie": cookies}
             for path in ("/v1/session", "/v1/studies", "/v1/events"):
-                answer = browser.request("GET", path, headers=headers)
-                answer.refused(401, "several sessions", "remove the host's cookies")
+                response = browser.request("GET", path, headers=headers)
+                response.refused(401, "several sessions", "remove the host's cookies")
             browser.request("POST", "/v1/tenants", {"name": "b"}, headers=headers).refused(401)
         browser.get().ok()
         planted.request("DELETE", "/v1/session").ok(204)
         browser.request("GET", "/v1/session", headers={"cookie": cookies}).ok()
 
 
-@pytest.mark.parametrize("how", ["signed out", "revoked"])
-def test_who_listens_slowly_hears_nothing_of_later(
-    service: Service, how: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("cause", ["signed out", "revoked"])
+def test_a_slow_reader_gets_no_events_after_its_session_ended(
+    service: Service, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = service.tenant("a")
     for number in range(3):
@@ -66,7 +66,7 @@ def test_who_listens_slowly_hears_nothing_of_later(
     monkeypatch.setattr(Exchange, "send", slowly)
     exchange = browser.begin("GET", "/v1/events", headers={"last-event-id": "1"})
     service.until(lambda: b"study-created" in b"".join(exchange.chunks))
-    if how == "signed out":
+    if cause == "signed out":
         browser.request("DELETE", "/v1/session").ok(204)
     else:
         service.request("DELETE", f"/v1/tokens/{token.split('_')[1]}").ok()
@@ -76,7 +76,7 @@ def test_who_listens_slowly_hears_nothing_of_later(
 
 
 class TestLooksWithoutEnd:
-    def test_connections_have_their_turn_between_long_looks(self, service: Service) -> None:
+    def test_other_requests_run_between_long_queries(self, service: Service) -> None:
         turns = 0
 
         def long(*_: object) -> int:
@@ -85,42 +85,47 @@ class TestLooksWithoutEnd:
 
         async def ask() -> list[int]:
             nonlocal turns
-            asked = [asyncio.ensure_future(service.engine.ask(None, long)) for _ in range(4)]
-            while not all(each.done() for each in asked):
+            pending = [asyncio.ensure_future(service.engine.ask(None, long)) for _ in range(4)]
+            while not all(each.done() for each in pending):
                 await asyncio.sleep(0)
                 turns += 1
-            return [each.result() for each in asked]
+            return [each.result() for each in pending]
 
-        seen = service.run(ask())
-        assert sorted(set(seen)) == seen
+        results = service.run(ask())
+        assert sorted(set(results)) == results
 
-    def test_a_heatmap_of_many_models_is_looked_up_in_turns(
+    def test_a_heatmap_of_many_models_is_computed_in_parts(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         tenant = service.tenant("a")
         for number in range(5):
             service.study(tenant, f"s{number}", number + 2)
-        whole = service.get("/v1/heatmap", tenant)
-        studies = [service.pool.studies[item["study"]] for item in whole["items"]]
-        parted = in_turns(studies, 7)  # of 6, 5, 4, 3 and 2 models
+        complete = service.get("/v1/heatmap", tenant)
+        studies = [service.pool.studies[item["study"]] for item in complete["items"]]
+        parts = in_turns(studies, 7)  # of 6, 5, 4, 3 and 2 models
         names = [study.id for study in studies]
-        assert parted == [names[:1], names[1:2], names[2:4], names[4:]]
+        assert parts == [names[:1], names[1:2], names[2:4], names[4:]]
         assert in_turns(studies, 1) == [[name] for name in names]
         assert in_turns([], 7) == []
-        monkeypatch.setattr(queries, "in_turns", lambda some: in_turns(some, 7))
-        looked: list[list[str]] = []
+        monkeypatch.setattr(
+            queries, "in_turns", lambda studies_of_part: in_turns(studies_of_part, 7)
+        )
+        computed: list[list[str]] = []
 
-        def noted(pool: Pool, some: list[Study], models: dict[str, int]) -> list[View]:
-            looked.append([study.id for study in some])
-            return heatmap_items(pool, some, models)
+        def recorded(
+            pool: Pool, studies_of_part: list[Study], models: dict[str, int]
+        ) -> list[View]:
+            computed.append([study.id for study in studies_of_part])
+            return heatmap_items(pool, studies_of_part, models)
 
-        monkeypatch.setattr(queries, "heatmap_items", noted)
-        assert service.get("/v1/heatmap", tenant) == whole
-        assert looked == parted
+        monkeypatch.setattr(queries, "heatmap_items", recorded)
+        assert service.get("/v1/heatmap", tenant) == complete
+        assert computed == parts
         chosen = ",".join(names)
-        assert service.get("/v1/heatmap", tenant, f"studies={chosen}") == whole
+        assert service.get("/v1/heatmap", tenant, f"studies={chosen}") == complete
 
 
+@pytest.mark.outside
 def test_a_traceback_on_a_terminal_shows_no_secret() -> None:
     program = """
 import structlog
@@ -143,7 +148,7 @@ except KeyError as error:
         try:
             while piece := shown.read(4096):
                 text += piece
-        except OSError:  # how a terminal ends
+        except OSError:  # the end of the output of a terminal
             pass
     assert b"in fail" in text
     assert b"bth_***" in text

@@ -1,4 +1,4 @@
-"""No input gives a 5xx or a traceback, and the server is as it was after all of it."""
+"""No input causes a 5xx or a traceback, or changes the server."""
 
 import contextlib
 import socket
@@ -11,10 +11,10 @@ import pytest
 from support.hasty_server import SECONDS
 from support.paths import TESTS
 from support.service_app import Service
-from support.service_process import ServiceProcess, drained, running
+from support.service_process import ServiceProcess, read_all, running
 
 NESTED = b"[" * 100_000
-# (a body, statuses that are right): what a program could send to create a study.
+# Bodies that a faulty program could send to create a study.
 BODIES: list[bytes] = [
     b"", b"{", b"null", b"[]", b"0", b'"text"', NESTED, b'{"a":' * 50_000, b"\xff\xfe\x00",
     b'{"name": "a", "models": ["m"], "floor": NaN}',
@@ -43,20 +43,20 @@ BODIES: list[bytes] = [
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     with running(tmp_path_factory.mktemp("hostile")) as server:
         yield server
-        sane(server)
+        assert_healthy(server)
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
-    """A server that gives nobody more than half a second."""
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+    """A server with request timeouts of half a second."""
     script = str(TESTS / "support" / "hasty_server.py")
     with running(tmp_path_factory.mktemp("hasty"), command=[sys.executable, script]) as server:
         yield server
         assert "Traceback" not in server.log()
 
 
-def sane(server: ServiceProcess) -> None:
-    """It lives, is right, and nothing it logged was a mishap of its own."""
+def assert_healthy(server: ServiceProcess) -> None:
+    """Assert that the server works and has logged no error or traceback."""
     assert server.request("GET", "/healthz")[0] == 200
     status, body, _ = server.request("GET", "/v1/tenants", token=server.admin)
     assert (status, body) == (200, {"items": [], "next": None})
@@ -66,62 +66,63 @@ def sane(server: ServiceProcess) -> None:
     assert '"level": "error"' not in text, [line for line in text.splitlines() if "error" in line]
 
 
-def status_of(answer: bytes) -> int:
-    assert answer.startswith(b"HTTP/1.1 "), answer[:200]
-    return int(answer[9:12])
+def status_of(response: bytes) -> int:
+    assert response.startswith(b"HTTP/1.1 "), response[:200]
+    return int(response[9:12])
 
 
-def test_bodies_that_are_none(service: Service) -> None:
+def test_invalid_bodies(service: Service) -> None:
     tenant = service.tenant("a")
     head = service.pool.sequence
     for body in BODIES:
-        answer = service.post(
+        response = service.post(
             "/v1/studies", body, tenant, headers={"content-type": "application/json"}
         )
-        assert answer.status in (400, 422), (body[:80], answer)
-        answer.refused(answer.status)
+        assert response.status in (400, 422), (body[:80], response)
+        response.refused(response.status)
     paths = ["/v1/tenants", "/v1/tokens", "/v1/devices", "/v1/devices/x/lease",
              "/v1/trials/t_0/heartbeat", "/v1/trials/t_0/complete", "/v1/trials/t_0/fail",
              "/v1/trials/t_0/release"]  # fmt: skip
     for path in paths:
         for body in BODIES:
-            answer = service.post(path, body, headers={"content-type": "application/json"})
-            assert answer.status in (400, 404, 413, 422), (path, body[:80], answer)
+            response = service.post(path, body, headers={"content-type": "application/json"})
+            assert response.status in (400, 404, 413, 422), (path, body[:80], response)
     for score in (b"NaN", b"1e999", b"-Infinity", b"1e51", b"9" * 400, b'"1"', b"null", b"true"):
         body = b'{"fence": 0, "score": ' + score + b"}"
-        answer = service.post("/v1/trials/t_0/complete", body,
+        response = service.post("/v1/trials/t_0/complete", body,
                               headers={"content-type": "application/json"})  # fmt: skip
-        assert answer.status in (400, 404, 422), score
+        assert response.status in (400, 404, 422), score
     for fence in (b"-1", b"9223372036854775808", b"1.5", b"9" * 5000):
         body = b'{"fence": ' + fence + b"}"
-        answer = service.post("/v1/trials/t_0/heartbeat", body,
+        response = service.post("/v1/trials/t_0/heartbeat", body,
                               headers={"content-type": "application/json"})  # fmt: skip
-        assert answer.status in (400, 422), fence
+        assert response.status in (400, 422), fence
     assert service.pool.sequence == head
 
 
 def test_other_content_types(service: Service) -> None:
     for kind in ("text/plain", "application/xml", "multipart/form-data", "x", "", "\x7f/\x7f",
                  "application/json; charset=utf-16"):  # fmt: skip
-        answer = service.post("/v1/tenants", b'{"name": "a"}', headers={"content-type": kind})
-        assert answer.status in (201, 400, 409, 415, 422), (kind, answer)
+        response = service.post("/v1/tenants", b'{"name": "a"}', headers={"content-type": kind})
+        assert response.status in (201, 400, 409, 415, 422), (kind, response)
 
 
 def test_addresses_and_methods(service: Service) -> None:
     for path in ("/x", "/v1", "/v2/studies", "/v1/studies/", "//v1/studies", "/v1/studies/%00",
                  "/v1/studies/\udcff", "/v1/studies/" + "x" * 5000, "/v1/tenants/..",
                  "/v1/studies/a\nb", "/v1/trials/\0"):  # fmt: skip
-        answer = service.request("GET", path.encode("utf-8", "replace").decode())
-        answer.refused(404)
+        response = service.request("GET", path.encode("utf-8", "replace").decode())
+        response.refused(404)
     for query in ("limit=0", "limit=x", "limit=9999999999999999999999", "state=no", "after=\0",
                   "limit=1e3", "after=" + "x" * 101):  # fmt: skip
         service.request("GET", "/v1/studies", query=query).refused(422)
     service.request("GET", "/v1/studies", query="unknown=1&&&=&%ff=%00").ok()
     for method in ("PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "PATCH"):
-        answer = service.request(method, "/v1/studies")
-        assert (answer.status, answer.headers["allow"]) == (405, "GET, POST"), method
+        response = service.request(method, "/v1/studies")
+        assert (response.status, response.headers["allow"]) == (405, "GET, POST"), method
 
 
+@pytest.mark.outside
 class TestSockets:
     def raw(self, server: ServiceProcess, *lines: bytes, body: bytes = b"") -> bytes:
         head = b"\r\n".join([*lines, b"Host: x", b"Connection: close", b"", b""])
@@ -133,11 +134,11 @@ class TestSockets:
                      b"HEAD /v1/studies HTTP/1.1", b"OPTIONS * HTTP/1.1", b"GET / HTTP/9.9",
                      b"GET /v1/studies/\xff HTTP/1.1", b"FOO / HTTP/1.1", b"\0\0\0", b"GET",
                      b"GET http:///x HTTP/1.1", b"CONNECT x:1 HTTP/1.1"):  # fmt: skip
-            answer = self.raw(server, line, b"Authorization: Bearer " + server.admin.encode())
-            assert 400 <= status_of(answer) < 500, (line, answer[:300])
-        ignored = b"GET /v1/studies?%ff=%fe HTTP/1.1"  # as every parameter that is not known
-        answer = self.raw(server, ignored, b"Authorization: Bearer " + server.admin.encode())
-        assert status_of(answer) == 200
+            response = self.raw(server, line, b"Authorization: Bearer " + server.admin.encode())
+            assert 400 <= status_of(response) < 500, (line, response[:300])
+        ignored = b"GET /v1/studies?%ff=%fe HTTP/1.1"  # like every unknown parameter
+        response = self.raw(server, ignored, b"Authorization: Bearer " + server.admin.encode())
+        assert status_of(response) == 200
 
     def test_bad_headers(self, server: ServiceProcess) -> None:
         for header in (b"Authorization: Bearer \xff\xfe", b"Authorization: Bearer", b"X" * 100,
@@ -145,13 +146,13 @@ class TestSockets:
                        b"Content-Length: x", b"Transfer-Encoding: nonsense",
                        b"Idempotency-Key: \xff", b"X-Request-ID: \xff\x01",
                        b"Authorization: Bearer a\0b"):  # fmt: skip
-            answer = self.raw(server, b"POST /v1/tenants HTTP/1.1", header, body=b"{}")
-            assert 400 <= status_of(answer) < 500, (header, answer[:300])
+            response = self.raw(server, b"POST /v1/tenants HTTP/1.1", header, body=b"{}")
+            assert 400 <= status_of(response) < 500, (header, response[:300])
         huge = self.raw(server, b"GET / HTTP/1.1", b"X-Huge: " + b"x" * 300_000)
         assert not huge or 400 <= status_of(huge) < 500
 
-    def test_bodies_without_end(self, server: ServiceProcess) -> None:
-        """In pieces, with no length: the answer comes before the end, which never does."""
+    def test_endless_bodies(self, server: ServiceProcess) -> None:
+        """Send endless chunks without a length; the response must come anyway."""
         piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
         for path in (b"/v1/tenants", b"/v1/history", b"/v1/studies", b"/nothing", b"/healthz"):
             with socket.create_connection(("127.0.0.1", server.port), timeout=30.0) as connection:
@@ -161,42 +162,45 @@ class TestSockets:
                     b"Content-Type: application/json\r\n\r\n"
                 )  # fmt: skip
                 try:
-                    for _ in range(1000):  # 65 MB, more than is taken anywhere
+                    for _ in range(1000):  # 65 MB, more than any limit
                         connection.sendall(piece)
                 except OSError:
                     pass
-                answer = b""
+                response = b""
                 with contextlib.suppress(ConnectionResetError):
-                    answer = connection.recv(65536)
+                    response = connection.recv(65536)
                 expected = {404, 405} if path in (b"/nothing", b"/healthz") else {413}
-                assert not answer or status_of(answer) in expected, (path, answer[:200])
+                assert not response or status_of(response) in expected, (path, response[:200])
 
-    def test_a_length_that_lies(self, server: ServiceProcess) -> None:
-        more = self.raw(
+    def test_a_wrong_content_length(self, server: ServiceProcess) -> None:
+        too_long = self.raw(
             server,
             b"POST /v1/tenants HTTP/1.1",
             b"Content-Length: 3000000",
             b"Authorization: Bearer " + server.admin.encode(),
             body=b"{}",
         )
-        assert status_of(more) == 413
-        nobody = self.raw(
+        assert status_of(too_long) == 413
+        unauthenticated = self.raw(
             server, b"POST /v1/tenants HTTP/1.1", b"Content-Length: 3000000", body=b"{}"
         )
-        assert status_of(nobody) == 401
+        assert status_of(unauthenticated) == 401
         cut = b"POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{}"
         short = server.raw(cut, leave=True)
         assert not short or 400 <= status_of(short) < 500
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it need not read on
+        with contextlib.suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # the server need not read the rest
             status, body, _ = server.request(
                 "POST", "/v1/tenants", b" " * (2**21 + 1), server.admin
             )
             assert (status, body["title"]) == (413, "Content too large")
 
 
+@pytest.mark.outside
 class TestSlowness:
     def drip(self, server: ServiceProcess, head: bytes, each: bytes) -> tuple[float, bytes]:
-        """Send a piece every now and then; how long the server puts up with it."""
+        """Send a piece at intervals; return how long the server allows it, and its response."""
         with socket.create_connection(("127.0.0.1", server.port), timeout=20.0) as connection:
             connection.sendall(head)
             began = time.monotonic()
@@ -229,13 +233,13 @@ class TestSlowness:
              b"1\r\nx\r\n"),
         ],
     )  # fmt: skip
-    def test_whoever_never_gets_to_the_point_is_cut_off(
-        self, hasty: ServiceProcess, head: bytes, each: bytes
+    def test_slow_requests_are_cut_off(
+        self, impatient: ServiceProcess, head: bytes, each: bytes
     ) -> None:
-        seconds, _ = self.drip(hasty, head, each)
+        seconds, _ = self.drip(impatient, head, each)
         assert seconds < 10.0 * SECONDS
 
-    def test_headers_without_end_are_cut_off_by_their_size(self, server: ServiceProcess) -> None:
+    def test_endless_headers_are_cut_off(self, server: ServiceProcess) -> None:
         with socket.create_connection(("127.0.0.1", server.port), timeout=20.0) as connection:
             began, sent = time.monotonic(), 0
             try:
@@ -245,14 +249,15 @@ class TestSlowness:
                     sent += 8000
             except OSError:
                 pass
-            drained(connection)
+            read_all(connection)
         assert sent < 10_000_000
         assert time.monotonic() - began < 10.0
 
 
-def test_answers_are_never_of_any_other_kind(server: ServiceProcess) -> None:
-    """After all of the above, in the order of this file."""
-    answer: tuple[int, Any, Any] = server.request("GET", "/v1/nothing", token=server.admin)
-    assert answer[0] == 404
-    assert answer[1]["title"] == "Not found"
-    sane(server)
+@pytest.mark.outside
+def test_the_server_still_responds_normally(server: ServiceProcess) -> None:
+    """Runs after all tests above, in the order of this file."""
+    response: tuple[int, Any, Any] = server.request("GET", "/v1/nothing", token=server.admin)
+    assert response[0] == 404
+    assert response[1]["title"] == "Not found"
+    assert_healthy(server)

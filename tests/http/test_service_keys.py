@@ -1,11 +1,11 @@
-"""Idempotency keys: a repeat of any POST gets the same answer and changes nothing."""
+"""Idempotency keys: a retry of any POST gets the same response and changes nothing."""
 
 from typing import Any
 
 from support.service_app import Service, api_routes, serving
 from support.service_story import HISTORY
 
-# Of every POST route: a request that works once, made from what `cast` made.
+# For every POST route: the body of a request that succeeds once after `prepare`.
 BODIES: dict[str, Any] = {
     "/v1/tenants": {"name": "new"},
     "/v1/tokens": {"role": "admin"},
@@ -22,12 +22,12 @@ BODIES: dict[str, Any] = {
     "/v1/trials/{trial}/fail": {"reason": "why"},
     "/v1/trials/{trial}/release": {},
 }
-# Heartbeats leave no event: a repeat is a heartbeat.
-UNNOTED = {"/v1/trials/{trial}/heartbeat"}
+# Heartbeats are not in the log: a retry is another heartbeat.
+NOT_IN_LOG = {"/v1/trials/{trial}/heartbeat"}
 
 
-def cast(service: Service, path: str) -> tuple[str, Any, str]:
-    """The address, the body and the token of a request that works."""
+def prepare(service: Service, path: str) -> tuple[str, Any, str]:
+    """Prepare the service for a request; return its address, body and token."""
     tenant, runner = service.tenant("a"), service.token("device")
     study = service.study(tenant)
     service.device("gpu", runner)
@@ -54,34 +54,34 @@ def other_body(body: Any) -> Any:
 
 def test_every_post_route_takes_a_key(service: Service) -> None:
     routes = [path for method, path in api_routes(service.app) if method == "POST"]
-    routes.remove("/v1/session")  # it is each browser's own
-    routes.remove("/v1/whatif")  # kept in memory, and changes nothing: see test_whatif
-    routes.remove("/v1/datasets")  # the same upload again changes nothing, with a key or without
-    assert sorted(routes) == sorted(BODIES), "a POST route is new, or gone: say so in BODIES"
+    routes.remove("/v1/session")  # sessions belong to one browser
+    routes.remove("/v1/whatif")  # held in memory only: see test_whatif
+    routes.remove("/v1/datasets")  # a repeated upload changes nothing, with or without a key
+    assert sorted(routes) == sorted(BODIES), "a POST route was added or removed: update BODIES"
 
 
-def test_a_repeat_gets_the_same_answer_and_changes_nothing() -> None:
+def test_a_retry_gets_the_same_response_and_changes_nothing() -> None:
     for path in BODIES:
         with serving() as service:
-            address, body, token = cast(service, path)
+            address, body, token = prepare(service, path)
             first = service.post(address, body, token, key="once")
             assert first.status in (200, 201), (path, first)
             head = service.pool.sequence
             for _ in range(2):
-                again = service.post(address, body, token, key="once")
+                retry = service.post(address, body, token, key="once")
                 if path == "/v1/tokens":
-                    again.refused(409, "its secret is shown only once")
+                    retry.refused(409, "its secret is shown only once")
                 else:
-                    assert (path, again.status, again.body) == (path, first.status, first.body)
+                    assert (path, retry.status, retry.body) == (path, first.status, first.body)
                 assert service.pool.sequence == head, path
                 service.restart()
-            if path not in UNNOTED:
+            if path not in NOT_IN_LOG:
                 refused = service.post(address, other_body(body), token, key="once")
                 assert refused.status == 422, (path, refused)
             assert service.pool.sequence == head, path
 
 
-def test_keys_of_other_tokens_and_addresses_are_other_keys(service: Service) -> None:
+def test_keys_are_separate_per_token_and_address(service: Service) -> None:
     one, other = service.tenant("a"), service.tenant("b")
     body = {"name": "s", "models": ["m0"]}
     first = service.post("/v1/studies", body, one, key="k").ok(201)
@@ -92,25 +92,25 @@ def test_keys_of_other_tokens_and_addresses_are_other_keys(service: Service) -> 
     assert closed["state"] == "closed"
 
 
-def test_a_key_is_of_printable_ascii(service: Service) -> None:
+def test_a_key_must_be_printable_ascii(service: Service) -> None:
     body = {"name": "a"}
     for key in ("", "x" * 201, "tab\there", "é"):
         service.post("/v1/tenants", body, key=key).refused(422, "Idempotency-Key")
     service.post("/v1/tenants", body, key="x" * 200).ok(201)
 
 
-def test_a_lease_that_got_lost_on_its_way_is_the_same_lease_again(service: Service) -> None:
+def test_a_retried_lease_request_returns_the_same_lease(service: Service) -> None:
     tenant, device = service.tenant("a"), service.device()
     service.study(tenant)
     assert service.lease(device, key="ask") is not None
     first = service.post("/v1/devices/gpu/lease", {}, device, key="ask")
     service.report(device, first.json, score=0.5).ok()
-    again = service.post("/v1/devices/gpu/lease", {}, device, key="ask")
-    assert (again.status, again.body) == (200, first.body)
+    retry = service.post("/v1/devices/gpu/lease", {}, device, key="ask")
+    assert (retry.status, retry.body) == (200, first.body)
     assert service.lease(device, key="next")["trial"] != first.json["trial"]
 
 
-def test_a_key_that_found_nothing_may_find_something(service: Service) -> None:
+def test_a_key_can_be_reused_after_an_empty_response(service: Service) -> None:
     tenant, device = service.tenant("a"), service.device()
     assert service.lease(device, key="ask") is None
     service.study(tenant)
@@ -126,11 +126,11 @@ def test_keys_are_kept_for_a_day(service: Service) -> None:
     service.post("/v1/tenants", {"name": "a"}, key="k").refused(409, "already")
 
 
-def test_a_repeat_never_shows_the_device_that_took_the_name(service: Service) -> None:
+def test_a_retry_never_shows_another_device_with_the_name(service: Service) -> None:
     one, other = service.token("device"), service.token("device")
     service.post("/v1/devices", {"name": "gpu", "kind": "x"}, one, key="k").ok(201)
     service.post("/v1/devices/gpu/leave", None, one).ok()
     service.post("/v1/devices", {"name": "gpu", "kind": "secret"}, other).ok(201)
-    answer = service.post("/v1/devices", {"name": "gpu", "kind": "x"}, one, key="k")
-    assert b"secret" not in answer.body
-    answer.refused(409, "has left; register it again")
+    response = service.post("/v1/devices", {"name": "gpu", "kind": "x"}, one, key="k")
+    assert b"secret" not in response.body
+    response.refused(409, "has left; register it again")

@@ -1,4 +1,4 @@
-"""The API is what /v1/openapi.json says, for what it takes and for what it answers."""
+"""The API accepts and returns what /v1/openapi.json describes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +17,8 @@ from schemathesis.specs.openapi.checks import (
 from support.service_app import Service, serving
 from support.service_exchange import Answer
 
+pytestmark = pytest.mark.outside
+
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance,
     response_schema_conformance,
@@ -24,15 +26,15 @@ CHECKS = [
 
 
 class Target:
-    """One service for all the cases, with something of everything in it."""
+    """A service for all cases, with at least one entity of each kind."""
 
     def __init__(self, service: Service):
         self.service = service
         tenant, device = service.tenant("a"), service.device("gpu")
         self.study = service.study(tenant, models=200)
         self.dataset = service.dataset(tenant)["id"]
-        over = {"dataset": self.dataset, "target": "kind"}
-        body = {"name": "over data", "data": over}
+        data = {"dataset": self.dataset, "target": "kind"}
+        body = {"name": "over data", "data": data}
         self.over = service.post("/v1/studies", body, tenant).ok(201)["id"]
         service.report(device, service.lease(device), score=0.5).ok()
         self.trial = service.lease(device)["trial"]
@@ -48,11 +50,11 @@ def target() -> Iterator[Target]:
 def load() -> Any:
     with serving() as service:
         document = service.request("GET", "/v1/openapi.json", token=None).ok()
-    # A stream has no end; it has tests of its own.
+    # A stream has no end; it has separate tests.
     del document["paths"]["/v1/events"]
-    # Each of many questions would be computed; it has tests of its own.
+    # Every question would be computed, which takes too long; it has separate tests.
     del document["paths"]["/v1/whatif"]["post"]
-    # An upload is looked into by a process, which takes its time; it has tests of its own.
+    # A process inspects every upload, which takes too long; it has separate tests.
     del document["paths"]["/v1/datasets"]["post"]
     return schemathesis.openapi.from_dict(document)
 
@@ -65,7 +67,7 @@ schema = load()
     max_examples=12, derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-def test_the_schema_holds(case: Any, target: Target) -> None:
+def test_responses_conform_to_the_schema(case: Any, target: Target) -> None:
     for name in ("study", "trial", "decision", "device", "tenant", "dataset", "whatif"):
         if name in case.path_parameters and len(str(case.path_parameters[name])) % 2:
             known = {"study": target.study, "trial": target.trial, "decision": target.trial,
@@ -73,19 +75,21 @@ def test_the_schema_holds(case: Any, target: Target) -> None:
                      "whatif": target.whatif}  # fmt: skip
             case.path_parameters[name] = known[name]
     if case.method == "DELETE":
-        case.path_parameters.update(token="0123456789ab", dataset="d_0")  # it shall go on
+        case.path_parameters.update(
+            token="0123456789ab", dataset="d_0"
+        )  # so that these are not deleted
     response = send(target.service, case)
     case.validate_response(response, checks=CHECKS)
 
 
 def send(service: Service, case: Any) -> Any:
-    """The case as a request to the app, and its answer as schemathesis knows answers."""
+    """Send the case to the app; return its response in the type of schemathesis."""
     prepared = requests.Request(**case.as_transport_kwargs(base_url="http://testserver")).prepare()
     url = urlsplit(str(prepared.url))
     body: Any = prepared.body or b""
     headers = {str(name).lower(): _text(value) for name, value in prepared.headers.items()}
     headers["authorization"] = f"Bearer {service.admin}"
-    answer: Answer = service.request(
+    reply: Answer = service.request(
         prepared.method or "GET",
         unquote(url.path),
         body if isinstance(body, bytes) else body.encode(),
@@ -93,9 +97,9 @@ def send(service: Service, case: Any) -> Any:
         query=url.query,
     )
     return schemathesis.Response(
-        status_code=answer.status,
-        headers={name: [value] for name, value in answer.headers.items()},
-        content=answer.body,
+        status_code=reply.status,
+        headers={name: [value] for name, value in reply.headers.items()},
+        content=reply.body,
         request=prepared,
         elapsed=0.0,
         verify=True,
@@ -106,8 +110,8 @@ def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def test_every_kind_of_answer_has_its_schema(service: Service) -> None:
-    """One of each that works, since random requests seldom do."""
+def test_successful_responses_conform_to_the_schema(service: Service) -> None:
+    """One successful request of each kind, since random requests rarely succeed."""
     target = Target(service)
     for path in ("/v1/tenants", "/v1/tokens", "/v1/studies", "/v1/trials", "/v1/decisions",
                  "/v1/devices", "/v1/overview", "/v1/log", "/v1/history",

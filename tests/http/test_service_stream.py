@@ -1,4 +1,4 @@
-"""What operators and listeners see: the stream, the audit trail, the overview, history, the end."""
+"""The event stream, the audit log, the overview, history, and the end of a server."""
 
 import json
 import re
@@ -38,7 +38,7 @@ class Listener:
 
 
 class TestStream:
-    def test_an_operator_hears_all_in_the_order_of_the_log(self, service: Service) -> None:
+    def test_an_operator_receives_all_events_in_order(self, service: Service) -> None:
         listener = Listener(service)
         assert listener.text == ": hello\n\n"
         Story(service, 1).go_on(30)
@@ -47,13 +47,13 @@ class TestStream:
         head = service.pool.sequence
         log = service.get("/v1/log", query="limit=1000")["items"]
         known = {record["sequence"]: record["kind"] for record in log}
-        heard = [(number, kind) for number, kind, _ in listener.events()]
-        first = heard[0][0]
-        # The token that `tenant` issued last may still be on its way.
-        assert heard == [(n, known[n]) for n in range(first, first + len(heard))]
-        assert head - heard[-1][0] <= 1
+        received = [(number, kind) for number, kind, _ in listener.events()]
+        first = received[0][0]
+        # The event of the last issued token may not have arrived yet.
+        assert received == [(n, known[n]) for n in range(first, first + len(received))]
+        assert head - received[-1][0] <= 1
 
-    def test_who_was_away_hears_what_came_meanwhile(self, service: Service) -> None:
+    def test_a_reconnecting_listener_gets_missed_events(self, service: Service) -> None:
         token = service.tenant("a")
         listener = Listener(service, token)
         studies = [service.study(token, f"s{n}") for n in range(4)]
@@ -68,20 +68,20 @@ class TestStream:
         again.until('"more"').close()
         assert again.events()[-1][0] == numbers[3] + 1
 
-    def test_who_hangs_up_before_the_beginning_leaves_nothing(self, service: Service) -> None:
-        class Gone(Exchange):
+    def test_a_disconnect_before_the_start_leaves_no_listener(self, service: Service) -> None:
+        class Disconnected(Exchange):
             async def send(self, message: Any) -> None:  # noqa: ARG002
                 raise ConnectionResetError
 
         known = Listener(service)
         known.close()
-        gone = Gone(known.exchange.scope, b"")
+        disconnected = Disconnected(known.exchange.scope, b"")
         with pytest.raises(ConnectionResetError):
-            service.run(service.app(gone.scope, gone.receive, gone.send))
+            service.run(service.app(disconnected.scope, disconnected.receive, disconnected.send))
         context = service.app.state.context
         assert context.service.engine.feeds.listeners == context.service.listeners.total() == 0
 
-    def test_what_is_not_known_any_more_is_a_reset(self, service: Service) -> None:
+    def test_events_no_longer_in_memory_cause_a_reset(self, service: Service) -> None:
         token = service.tenant("a")
         for number in range(3):
             service.study(token, f"s{number}")
@@ -96,7 +96,7 @@ class TestStream:
             )
             answer.refused(422, "Last-Event-ID")
 
-    def test_a_revoked_token_hears_nothing_more(self, service: Service) -> None:
+    def test_a_revoked_token_receives_no_more_events(self, service: Service) -> None:
         token = service.tenant("a")
         other = service.token("tenant", tenant="a")
         listener = Listener(service, token)
@@ -111,7 +111,7 @@ class TestStream:
 
 
 class TestEnd:
-    def test_a_stop_lets_long_polls_and_listeners_go(self) -> None:
+    def test_stopping_ends_long_polls_and_streams(self) -> None:
         with serving() as service:
             device, token = service.device(), service.tenant("a")
             listener = Listener(service, token)
@@ -123,14 +123,14 @@ class TestEnd:
             service.stop()
             service.request("GET", "/v1/studies").refused(503, "stopping")
 
-    def test_a_request_after_the_engine_ended_is_refused_and_not_forgotten(self) -> None:
+    def test_a_request_after_the_engine_ended_is_refused(self) -> None:
         with serving() as service:
             service.engine.begin_stop()
             assert service.engine._task is not None
             service.until(service.engine._task.done)
             service.request("GET", "/v1/studies").refused(503, "stopping")
 
-    def test_a_long_poll_is_answered_as_soon_as_there_is_something(self, service: Service) -> None:
+    def test_a_long_poll_returns_as_soon_as_there_is_work(self, service: Service) -> None:
         device, token = service.device(), service.tenant("a")
         poll = service.begin("POST", "/v1/devices/gpu/lease", {"wait": 30.0}, token=device)
         study = service.study(token)
@@ -138,7 +138,7 @@ class TestEnd:
 
 
 class TestAudit:
-    def test_the_log_names_who_asked_and_by_which_request(self, service: Service) -> None:
+    def test_the_log_contains_actor_and_request_id(self, service: Service) -> None:
         token = service.tenant("a")
         service.request(
             "POST", "/v1/studies", {"name": "s", "models": ["m0"]}, token=token,
@@ -159,19 +159,19 @@ class TestAudit:
             assert known.hash not in text
         assert token not in text
 
-    def test_pages_of_the_log_are_the_whole_log(self, service: Service) -> None:
+    def test_pages_of_the_log_are_complete(self, service: Service) -> None:
         Story(service, 2).go_on(20)
-        whole = service.get("/v1/log", query="limit=1000")["items"]
+        complete = service.get("/v1/log", query="limit=1000")["items"]
         page = service.get("/v1/log", query="limit=7")
         pages = list(page["items"])
         while page["next"] is not None:
             page = service.get("/v1/log", query=f"limit=7&after={page['next']}")
             pages += page["items"]
-        assert pages == whole
+        assert pages == complete
 
 
 class TestOverview:
-    def test_numbers(self, service: Service) -> None:
+    def test_figures(self, service: Service) -> None:
         one, two = service.tenant("one"), service.tenant("two", weight=3.0)
         service.study(one, "a", 4)
         service.study(two, "b", 4)
@@ -214,7 +214,9 @@ class TestHistory:
     def test_what_was_exported_can_be_imported(self, service: Service) -> None:
         token, device = service.tenant("a"), service.device()
         service.post("/v1/history", HISTORY).ok()
-        service.post("/v1/history", HISTORY).ok()  # twice the same, and exported all the same
+        service.post(
+            "/v1/history", HISTORY
+        ).ok()  # an identical second import is exported only once
         service.study(token, "mine, with a comma", ["m0", "m1"])
         service.run_all(device, "gpu", lambda lease: 0.25 + lease["fence"])
         exported = service.request("GET", "/v1/history")
@@ -228,7 +230,7 @@ class TestHistory:
             again = other.request("GET", "/v1/history").body
             assert again == exported.body
 
-    def test_it_sets_the_prior_as_it_does_in_the_core(self, service: Service) -> None:
+    def test_it_sets_the_prior_as_in_the_core(self, service: Service) -> None:
         service.post("/v1/history", HISTORY).ok()
         service.study(service.tenant("a"), "s", ["m0", "m1", "m2"])
         device = service.device("gpu")
@@ -254,7 +256,7 @@ class TestHistory:
     @pytest.mark.parametrize(
         "text", [b"", b"study,model\na,b\n", b"study,model,score\na,b,nan\n", b"\xff\xfe", b"\0"]
     )
-    def test_what_is_no_history_is_refused(self, service: Service, text: bytes) -> None:
+    def test_invalid_history_is_refused(self, service: Service, text: bytes) -> None:
         head = service.pool.sequence
         service.post("/v1/history", text).refused(422)
         assert service.pool.sequence == head

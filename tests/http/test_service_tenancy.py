@@ -1,4 +1,4 @@
-"""What is not yours answers as what does not exist, on every route that there is."""
+"""On every route, entities of others get the same response as missing ones."""
 
 import json
 import re
@@ -8,8 +8,9 @@ import pytest
 from support.service_app import Service, api_routes
 from support.service_exchange import Answer
 
-# The bodies that routes with a parameter take; a route that is not here, or has no rule below, is
-# one that nobody thought about.
+pytestmark = pytest.mark.outside
+
+# The bodies of routes with a parameter. Every route must be here or in PLAIN.
 BODIES: dict[tuple[str, str], Any] = {
     ("GET", "/v1/tenants/{tenant}"): None,
     ("PATCH", "/v1/tenants/{tenant}"): {"weight": 2.0},
@@ -40,7 +41,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("GET", "/v1/whatif/{whatif}"): None,
     ("DELETE", "/v1/whatif/{whatif}"): None,
 }
-# Routes without a parameter: what a stranger's answer must not hold (all of the owner's names).
+# Routes without a parameter: a stranger's response must contain none of the owner's names.
 PLAIN = {
     ("GET", "/v1/tenants"), ("GET", "/v1/tokens"), ("GET", "/v1/studies"), ("GET", "/v1/trials"),
     ("GET", "/v1/decisions"), ("GET", "/v1/devices"), ("GET", "/v1/history"), ("GET", "/v1/log"),
@@ -52,8 +53,8 @@ PLAIN = {
     ("GET", "/v1/trend"), ("GET", "/v1/timeline"), ("GET", "/v1/heatmap"),
     ("GET", "/v1/whatif"), ("POST", "/v1/whatif"),
 }  # fmt: skip
-QUERY = "fence=0"  # what one route wants, and the others do not mind
-NOBODY = {
+QUERY = "fence=0"  # required by one route, ignored by the others
+MISSING = {
     "tenant": "nobody", "token": "0123456789ab", "study": "s_0123456789abcdef",
     "trial": "t_0123456789abcdef", "decision": "t_0123456789abcdef", "device": "nothing",
     "dataset": "d_0123456789abcdef", "whatif": "w_0123456789abcdef",
@@ -61,15 +62,15 @@ NOBODY = {
 
 
 class World:
-    """Two tenants and two runners, of which the first has everything that there is."""
+    """Two tenants and two runners; all entities belong to the first of each."""
 
     def __init__(self, service: Service):
         self.service = service
         self.owner, self.stranger = service.tenant("owner"), service.tenant("stranger")
         self.runner, self.other = service.device("own-device"), service.token("device")
         dataset = service.dataset(self.owner, "secret.csv")
-        over = {"dataset": dataset["id"], "target": "kind"}
-        body = {"name": "secret study", "data": over, "candidates": 3}
+        data = {"dataset": dataset["id"], "target": "kind"}
+        body = {"name": "secret study", "data": data, "candidates": 3}
         study = service.post("/v1/studies", body, self.owner).ok(201)["id"]
         done = service.lease(self.runner, "own-device")
         service.report(self.runner, done, score=0.625).ok()
@@ -93,33 +94,33 @@ def world(service: Service) -> World:
     return World(service)
 
 
-def told(answer: Answer, name: str) -> Any:
-    """An answer without what differs anyway: the name asked for, and the request's id."""
-    headers = {key: value for key, value in answer.headers.items() if key != "x-request-id"}
+def comparable(response: Answer, name: str) -> Any:
+    """Return a response without what always differs: the requested name and the request id."""
+    headers = {key: value for key, value in response.headers.items() if key != "x-request-id"}
     headers.pop("content-length", None)
-    body = re.sub(rb'"request":"[^"]*"', b"", answer.body).replace(name.encode(), b"NAME")
-    return answer.status, headers, body
+    body = re.sub(rb'"request":"[^"]*"', b"", response.body).replace(name.encode(), b"NAME")
+    return response.status, headers, body
 
 
 def test_every_route_has_a_rule(service: Service) -> None:
     assert set(api_routes(service.app)) == set(BODIES) | PLAIN
 
 
-def test_what_is_anothers_answers_as_what_does_not_exist(world: World) -> None:
+def test_entities_of_others_look_like_missing_ones(world: World) -> None:
     service = world.service
     head = service.pool.sequence
     for token in (world.stranger, world.other):
         for (method, path), body in BODIES.items():
             kind = path.split("{")[1].split("}")[0]
-            answers = []
-            for name in (world.ids[kind], NOBODY[kind]):
+            responses = []
+            for name in (world.ids[kind], MISSING[kind]):
                 address = path.format(**{kind: name})
-                answer = service.request(method, address, body, token=token, query=QUERY)
-                answers.append(told(answer, name))
-            assert answers[0] == answers[1], (method, path)
-            assert answers[0][0] in (403, 404), (method, path, answers[0])
+                response = service.request(method, address, body, token=token, query=QUERY)
+                responses.append(comparable(response, name))
+            assert responses[0] == responses[1], (method, path)
+            assert responses[0][0] in (403, 404), (method, path, responses[0])
     assert service.pool.sequence == head
-    # The rule is no empty one: to the owner all of it exists.
+    # All of it exists for the owner, so the comparison means something.
     for (method, path), body in BODIES.items():
         if method == "GET":
             kind = path.split("{")[1].split("}")[0]
@@ -135,23 +136,23 @@ def test_lists_show_nothing_of_others(world: World) -> None:
         for method, path in sorted(PLAIN - {("GET", "/v1/events"), ("GET", "/v1/session")}):
             if method != "GET":
                 continue
-            answer = service.request("GET", path, token=token)
-            assert answer.status in (200, 403), path
+            response = service.request("GET", path, token=token)
+            assert response.status in (200, 403), path
             for secret in world.secrets:
-                assert secret.encode() not in answer.body, (path, secret)
+                assert secret.encode() not in response.body, (path, secret)
     for path in ("/v1/trials", "/v1/decisions"):
-        for study in (world.ids["study"], NOBODY["study"]):
-            answer = service.request("GET", path, token=world.stranger, query=f"study={study}")
-            assert told(answer, study)[0] == 404
-            assert told(answer, study)[2].count(b"NAME") == 1
+        for study in (world.ids["study"], MISSING["study"]):
+            response = service.request("GET", path, token=world.stranger, query=f"study={study}")
+            assert comparable(response, study)[0] == 404
+            assert comparable(response, study)[2].count(b"NAME") == 1
     page = f"after={world.ids['trial']}"
-    nobody = f"after={NOBODY['trial']}"
+    missing = f"after={MISSING['trial']}"
     one, other = (service.request("GET", "/v1/trials", token=world.stranger, query=query)
-                  for query in (page, nobody))  # fmt: skip
-    assert told(one, world.ids["trial"]) == told(other, NOBODY["trial"])
+                  for query in (page, missing))  # fmt: skip
+    assert comparable(one, world.ids["trial"]) == comparable(other, MISSING["trial"])
 
 
-def test_names_of_studies_and_datasets_are_each_tenants_own(world: World) -> None:
+def test_names_of_studies_and_datasets_are_separate_per_tenant(world: World) -> None:
     service = world.service
     study = service.study(world.stranger, "secret study", 3, dataset="secret data")
     shown = service.get(f"/v1/studies/{study}", world.stranger)
@@ -164,8 +165,8 @@ def test_names_of_studies_and_datasets_are_each_tenants_own(world: World) -> Non
     ).refused(404, "there is no tenant 'nobody'")
 
 
-def test_a_stranger_sees_its_own_as_if_it_were_alone(world: World) -> None:
-    """Numbers of a tenant's stream have no gaps; decisions are redacted; no shares."""
+def test_a_tenant_sees_nothing_of_other_tenants(world: World) -> None:
+    """Event numbers of a tenant have no gaps; decisions are redacted; shares are hidden."""
     service = world.service
     stream = service.begin("GET", "/v1/events", token=world.stranger)
     service.until(lambda: len(stream.chunks) > 0)
@@ -188,17 +189,17 @@ def test_a_stranger_sees_its_own_as_if_it_were_alone(world: World) -> None:
     assert overview["decisions"] == 2
     for decision in service.get("/v1/decisions", world.stranger)["items"]:
         assert decision["tenant"] == "stranger"
-        about = json.dumps([decision["gains"], decision["runners_up"], decision["changes"]])
-        # Not the score: what is expected of a model is learned from everybody's.
+        redacted = json.dumps([decision["gains"], decision["runners_up"], decision["changes"]])
+        # Except the score: the prior is learned from the scores of all tenants.
         for secret in set(world.secrets) - {"0.625"}:
-            assert secret not in about
+            assert secret not in redacted
         assert {other["study"] for other in decision["runners_up"]} <= {study}
-    # What the operator sees does name others, so there was something to hide.
+    # The operator's view contains other names, so there was something to hide.
     everything = json.dumps(service.get("/v1/decisions")["items"])
     assert "owner" in everything
 
 
-def test_ids_tell_nothing_of_how_many_there_are(service: Service) -> None:
+def test_ids_do_not_reveal_counts(service: Service) -> None:
     tenant = service.tenant("a")
     ids = [service.study(tenant, f"s{number}") for number in range(20)]
     assert all(re.fullmatch(r"s_[0-9a-f]{16}", name) for name in ids)
@@ -207,7 +208,7 @@ def test_ids_tell_nothing_of_how_many_there_are(service: Service) -> None:
     assert "fence" not in service.get(f"/v1/trials/{trial}", tenant)
 
 
-def test_without_a_good_token_nothing_is_told(world: World) -> None:
+def test_without_a_valid_token_nothing_is_shown(world: World) -> None:
     service = world.service
     bad = [None, "nonsense", "bth_" + "0" * 12 + "_" + "0" * 64, world.owner[:-1] + "x",
            world.owner.upper()]  # fmt: skip
@@ -216,12 +217,12 @@ def test_without_a_good_token_nothing_is_told(world: World) -> None:
             body = BODIES.get((method, path))
             if (method, path) == ("POST", "/v1/session"):
                 body = {"token": token or ""}
-            answer = service.request(method, path.format(**world.ids), body, token=token)
+            response = service.request(method, path.format(**world.ids), body, token=token)
             if method == "POST" and path in ("/v1/tenants", "/v1/tokens", "/v1/studies",
                                              "/v1/devices"):  # fmt: skip
-                assert answer.status in (401, 422)  # a body is looked at first
+                assert response.status in (401, 422)  # the body is validated first
             elif (method, path, token) == ("GET", "/v1/session", None):
-                assert (answer.status, answer.body) == (204, b"")  # who asks is nobody
+                assert (response.status, response.body) == (204, b"")  # not signed in
             else:
-                assert answer.status == 401, (method, path)
-                assert answer.headers["www-authenticate"] == "Bearer"
+                assert response.status == 401, (method, path)
+                assert response.headers["www-authenticate"] == "Bearer"

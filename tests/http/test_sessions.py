@@ -1,4 +1,4 @@
-"""Signing in from a browser: a cookie for a token, never better than it, and nothing for others."""
+"""Browser sessions: cookies with at most the rights of their token, and no use to attackers."""
 
 import hashlib
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.service_app import DAY, FakeClock, Service, serving
-from support.service_browser import HOST, ORIGIN, Browser, crumb
+from support.service_browser import HOST, ORIGIN, Browser, cookie_of
 
 from bentham import __version__
 from bentham.http.middleware import RequestLimits
@@ -27,16 +27,16 @@ def revoke(service: Service, token: str) -> None:
 
 
 class TestSigningIn:
-    def test_a_cookie_stands_for_the_token_on_every_route(self, service: Service) -> None:
+    def test_a_cookie_has_the_rights_of_its_token(self, service: Service) -> None:
         token = service.tenant("a")
         study = service.study(token)
         tenant, admin = Browser(service, token), Browser(service, f" {service.admin}\n")
-        told = tenant.get().ok()
-        # What a change needs was told at the sign-in: who has got hold of the cookie has it not.
+        shown = tenant.get().ok()
+        # The CSRF token is shown only at sign-in, so a stolen cookie alone does not reveal it.
         same = {"csrf": None, "version": __version__, "events": shown_kinds()}
-        assert told == {"id": told["id"], "role": "tenant", "tenant": "a", **same}
+        assert shown == {"id": shown["id"], "role": "tenant", "tenant": "a", **same}
         other = admin.get().ok()
-        assert other.pop("id") not in (told["id"], "")
+        assert other.pop("id") not in (shown["id"], "")
         assert other == {"role": "admin", "tenant": None, **same}
         assert [each["id"] for each in tenant.get("/v1/studies").ok()["items"]] == [study]
         paused = tenant.request("POST", f"/v1/studies/{study}/pause").ok()
@@ -48,12 +48,12 @@ class TestSigningIn:
         record = service.get("/v1/log", query="limit=1000")["items"][-1]
         assert record["actor"] == service.admin.split("_")[1]
 
-    def test_who_gets_no_session(self, service: Service) -> None:
+    def test_refused_sign_ins(self, service: Service) -> None:
         wrong = service.admin[:-1] + ("0" if service.admin[-1] != "0" else "1")
         for token in ("", "nonsense", wrong):
-            answer = Browser(service).sign_in(token)
-            answer.refused(401, "unknown, expired or revoked")
-            assert "set-cookie" not in answer.headers
+            response = Browser(service).sign_in(token)
+            response.refused(401, "unknown, expired or revoked")
+            assert "set-cookie" not in response.headers
         device = Browser(service).sign_in(service.token("device"))
         device.refused(403, "a device token cannot sign in", "a tenant's token")
         bodies: list[Any] = [
@@ -66,8 +66,8 @@ class TestSigningIn:
         ]
         for body in bodies:
             headers = {"content-type": "application/json"}
-            answer = Browser(service).request("POST", "/v1/session", body, headers=headers)
-            answer.refused(422)
+            response = Browser(service).request("POST", "/v1/session", body, headers=headers)
+            response.refused(422)
         assert len(sessions_of(service)) == 0
 
     @pytest.mark.parametrize("keep", [False, True])
@@ -75,31 +75,31 @@ class TestSigningIn:
     def test_the_cookie(self, keep: bool, secure: bool) -> None:
         with serving(secure_cookies=secure) as service:
             browser = Browser(service)
-            answer = browser.sign_in(service.admin, keep=keep)
-            cookie = crumb(answer)
+            response = browser.sign_in(service.admin, keep=keep)
+            cookie = cookie_of(response)
             assert cookie.key == ("__Host-bentham_session" if secure else "bentham_session")
             assert len(bytes.fromhex(cookie.value)) == 32
             assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", "/")
             assert (cookie["secure"] or False, cookie["domain"]) == (secure, "")
             assert cookie["max-age"] == (str(30 * 86400) if keep else "")
-            assert answer.headers["cache-control"] == "no-store"
-            # Neither the id nor the token is kept as the other, nor shown.
-            assert service.admin not in answer.body.decode() + cookie.value
-            assert cookie.value not in answer.body.decode()
-            kept = sessions_of(service)._all
-            assert set(kept) == {hashlib.sha256(cookie.value.encode()).digest()}
-            assert service.admin not in repr(kept)
-            assert browser.csrf not in repr(kept)
-            gone = crumb(browser.request("DELETE", "/v1/session"))
-            assert (gone.key, gone.value, gone["max-age"]) == (cookie.key, "", "0")
+            assert response.headers["cache-control"] == "no-store"
+            # The session id is stored only as a hash; neither secret is shown.
+            assert service.admin not in response.body.decode() + cookie.value
+            assert cookie.value not in response.body.decode()
+            stored = sessions_of(service)._all
+            assert set(stored) == {hashlib.sha256(cookie.value.encode()).digest()}
+            assert service.admin not in repr(stored)
+            assert browser.csrf not in repr(stored)
+            deleted = cookie_of(browser.request("DELETE", "/v1/session"))
+            assert (deleted.key, deleted.value, deleted["max-age"]) == (cookie.key, "", "0")
 
-    def test_an_id_that_the_client_brings_is_never_taken_over(self, service: Service) -> None:
+    def test_session_fixation(self, service: Service) -> None:
         browser, planted = Browser(service), "0" * 64
         browser.cookie = f"bentham_session={planted}"
         browser.get().refused(401, "sign in again")
-        assert crumb(browser.sign_in(service.admin)).value != planted
+        assert cookie_of(browser.sign_in(service.admin)).value != planted
         first = browser.cookie
-        # To sign in again is to be somebody else from then on: what was before has ended.
+        # Signing in again replaces the session.
         browser.sign_in(service.tenant("a")).ok()
         assert browser.cookie != first
         assert browser.get().ok()["tenant"] == "a"
@@ -114,16 +114,16 @@ class TestSigningIn:
             browser.request("GET", "/v1/session", headers={"cookie": cookies}).ok()
         for cookies in (f"x{browser.cookie}", f"{name}={value}0", f"{name}={value.upper()}",
                         f"{name}=", "", f'{name}="{value}"'):  # fmt: skip
-            # None of ours, so that nobody has signed in; to ask so is no mistake.
-            answer = browser.request("GET", "/v1/session", headers={"cookie": cookies})
-            assert (answer.status, answer.body) == (204, b""), cookies
+            # Without a session cookie nobody is signed in, and asking is not an error.
+            response = browser.request("GET", "/v1/session", headers={"cookie": cookies})
+            assert (response.status, response.body) == (204, b""), cookies
             browser.request("GET", "/v1/studies", headers={"cookie": cookies}).refused(401)
 
 
 class TestForgery:
-    """What a page of another site, or of another port of this host, may have a browser send."""
+    """Requests that a page of another site or port can make a browser send."""
 
-    def test_a_change_needs_the_sessions_own_token(self, service: Service) -> None:
+    def test_a_change_needs_the_csrf_token_of_the_session(self, service: Service) -> None:
         browser, other = Browser(service, service.admin), Browser(service, service.admin)
         head = service.pool.sequence
         for forged in (None, "", "x", other.csrf, browser.csrf[:-1], browser.csrf.upper() + " "):
@@ -131,12 +131,12 @@ class TestForgery:
                                  ("PATCH", "/v1/tenants/a"), ("OPTIONS", "/v1/studies"),
                                  ("POST", "/v1/nothing")):  # fmt: skip
                 headers = {"x-csrf-token": forged}
-                answer = browser.request(method, path, NEW, headers=headers)
-                answer.refused(403, "X-CSRF-Token", "sign in again")
+                response = browser.request(method, path, NEW, headers=headers)
+                response.refused(403, "X-CSRF-Token", "sign in again")
         assert service.pool.sequence == head
         browser.request("POST", "/v1/tenants", NEW).ok(201)
 
-    def test_it_is_refused_before_its_body_is_read(self, service: Service) -> None:
+    def test_forgery_is_refused_before_the_body_is_read(self, service: Service) -> None:
         headers = {"x-csrf-token": None, "content-length": str(2**20)}
         browser = Browser(service, service.admin)
         exchange = browser.begin("POST", "/v1/datasets", b"a", headers=headers, open=True)
@@ -151,7 +151,11 @@ class TestForgery:
             ("https://Bentham.example", "bentham.example:443", True),
             ("http://bentham.example", "bentham.example:80", True),
             ("http://[::1]:8642", "[::1]:8642", True),
-            ("http://bentham.example:8888", HOST, False),  # a notebook's, of the same site
+            (
+                "http://bentham.example:8888",
+                HOST,
+                False,
+            ),  # such as a notebook server: same site, other origin
             ("http://bentham.example", HOST, False),
             ("https://bentham.example", "bentham.example:80", False),
             ("http://evil.example", HOST, False),
@@ -163,7 +167,7 @@ class TestForgery:
             ("file://", "", False),
         ],
     )
-    def test_where_it_comes_from(
+    def test_origin(
         self, service: Service, origin: str | None, host: str | None, own: bool
     ) -> None:
         browser = Browser(service, service.admin)
@@ -187,26 +191,26 @@ class TestForgery:
             None,
         ):
             headers = {"content-type": kind}
-            answer = Browser(service).request("POST", "/v1/session", body, headers=headers)
-            answer.refused(422, "Content-Type: application/json")
+            response = Browser(service).request("POST", "/v1/session", body, headers=headers)
+            response.refused(422, "Content-Type: application/json")
 
-    def test_authorization_counts_before_the_cookie(self, service: Service) -> None:
+    def test_authorization_overrides_the_cookie(self, service: Service) -> None:
         token = service.tenant("a")
         admin = Browser(service, service.admin)
         bare = {"x-csrf-token": None, "origin": "http://evil.example"}
         study = {"name": "s", "models": ["m0"]}
-        made = admin.request("POST", "/v1/studies", study, headers=bare, token=token).ok(201)
-        assert made["tenant"] == "a"
+        created = admin.request("POST", "/v1/studies", study, headers=bare, token=token).ok(201)
+        assert created["tenant"] == "a"
         admin.request("GET", "/v1/studies", token="nonsense").refused(401)
         admin.request("GET", "/v1/session", token=token).refused(401)
-        # What a proxy asks for is none of ours: the cookie counts, with all that it needs.
+        # Basic authentication belongs to a proxy; the session cookie is still used and checked.
         basic = {"authorization": "Basic eDp5"}
         admin.request("POST", "/v1/tenants", NEW, headers=basic).ok(201)
         admin.request("POST", "/v1/tenants", NEW, headers={**basic, **bare}).refused(403)
 
 
 class TestEnds:
-    def test_a_session_is_never_better_than_its_token(self, service: Service) -> None:
+    def test_a_session_ends_with_its_token(self, service: Service) -> None:
         service.tenant("a")
         revoked = service.token("tenant", tenant="a")
         brief = service.token("tenant", tenant="a", expires_in=60.0)
@@ -217,7 +221,7 @@ class TestEnds:
             browser.get("/v1/studies").refused(401, "sign in again")
         assert len(sessions_of(service)) == 0
 
-    def test_unused_it_ends(self, service: Service) -> None:
+    def test_unused_sessions_expire(self, service: Service) -> None:
         used, unused = Browser(service, service.admin), Browser(service, service.admin)
         kept = Browser(service, service.admin, keep=True)
         for _ in range(3):
@@ -229,22 +233,26 @@ class TestEnds:
         kept.get().ok()
         service.clock.advance(30 * DAY)
         kept.get().refused(401)
-        assert len(sessions_of(service)) == 1  # that nobody has asked for; and it goes, too
+        assert (
+            len(sessions_of(service)) == 1
+        )  # one unused session is left; the next sign-in removes it
         Browser(service, service.admin)
         assert len(sessions_of(service)) == 1
 
-    @pytest.mark.parametrize("how", ["signed out", "revoked", "pushed out"])
-    def test_its_streams_end_with_it(
-        self, service: Service, how: str, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("cause", ["signed out", "revoked", "pushed out"])
+    def test_streams_end_with_their_session(
+        self, service: Service, cause: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(stream, "ALIVE_SECONDS", 3600.0)  # at once, not at the next look
+        monkeypatch.setattr(
+            stream, "ALIVE_SECONDS", 3600.0
+        )  # so that only the end of the session can end the stream
         token = service.tenant("a")
         browser, other = Browser(service, token), Browser(service, token)
         streams = [each.begin("GET", "/v1/events") for each in (browser, other)]
         service.until(lambda: all(each.chunks for each in streams))
-        if how == "signed out":
+        if cause == "signed out":
             browser.request("DELETE", "/v1/session").ok(204)
-        elif how == "revoked":
+        elif cause == "revoked":
             revoke(service, token)
             browser.get().refused(401)
         else:
@@ -254,7 +262,7 @@ class TestEnds:
                 Browser(service, token)
         service.finish(streams[0])
         browser.get().refused(401)
-        if how != "revoked":
+        if cause != "revoked":
             study = service.study(token)
             service.until(lambda: study.encode() in b"".join(streams[1].chunks))
             assert other.get().ok()["tenant"] == "a"
@@ -264,7 +272,7 @@ class TestEnds:
         service.finish(streams[1])
         assert not service.app.state.context.service.listeners.total()
 
-    def test_a_stream_keeps_it_in_use(self, service: Service) -> None:
+    def test_a_stream_keeps_the_session_in_use(self, service: Service) -> None:
         token = service.tenant("a")
         browser = Browser(service, token)
         listening = browser.begin("GET", "/v1/events")
@@ -278,7 +286,7 @@ class TestEnds:
         listening.hang_up()
         service.finish(listening)
 
-    def test_a_restart_signs_everybody_out(self, service: Service) -> None:
+    def test_a_restart_ends_all_sessions(self, service: Service) -> None:
         browser = Browser(service, service.admin)
         service.restart()
         browser.get().refused(401, "sign in again")
@@ -286,11 +294,11 @@ class TestEnds:
     def test_while_the_server_is_not_ready(self, service: Service) -> None:
         browser = Browser(service, service.admin)
         service.engine.phase = "standby"
-        for answer in (browser.get(), browser.get("/v1/studies"), Browser(service).sign_in("x"),
+        for response in (browser.get(), browser.get("/v1/studies"), Browser(service).sign_in("x"),
                        browser.request("POST", "/v1/tenants", NEW),
                        Browser(service).sign_in(service.admin)):  # fmt: skip
-            answer.refused(503, "is on standby")
-            assert answer.headers["retry-after"] == "1"
+            response.refused(503, "is on standby")
+            assert response.headers["retry-after"] == "1"
         browser.request("POST", "/v1/tenants", NEW, headers={"x-csrf-token": "x"}).refused(403)
         Browser(service).get().ok(204)
         service.engine.phase = "serving"
@@ -307,7 +315,7 @@ class TestNumbers:
 
         return sessions, begin
 
-    def test_what_was_longest_unused_goes_first(self) -> None:
+    def test_the_longest_unused_session_is_removed_first(self) -> None:
         clock = FakeClock()
         sessions, begin = self.sessions(clock)
         a1, a2, b1, c1 = (begin(owner) for owner in "aabc")
@@ -324,12 +332,12 @@ class TestNumbers:
             sessions.end(each)
         assert (len(sessions), sessions._of) == (0, {})
 
-    def test_requests_by_cookie_count_for_the_token(self) -> None:
+    def test_requests_by_cookie_count_toward_the_limit_of_the_token(self) -> None:
         with serving(bounds=RequestLimits(requests_per_second=4.0)) as service:
-            token = service.token("admin")  # a request of its own
-            browsers = [Browser(service, token) for _ in range(2)]  # of the address
-            answers = [browsers[n % 2].get().status for n in range(12)]
-            assert answers[:8] == [200] * 8
-            assert 429 in answers[8:]
+            token = service.token("admin")  # costs one request
+            browsers = [Browser(service, token) for _ in range(2)]  # counted for the address
+            statuses = [browsers[n % 2].get().status for n in range(12)]
+            assert statuses[:8] == [200] * 8
+            assert 429 in statuses[8:]
             assert service.request("GET", "/v1/studies", token=token).status == 429
-            service.get("/v1/studies")  # another token's are not used up
+            service.get("/v1/studies")  # another token has its own limit

@@ -1,12 +1,13 @@
-"""Tests are in rooms, each of which imports what it needs and no more."""
+"""Every test is in a folder named after a part of Bentham, and imports only what it needs."""
 
 import os
 import subprocess
 import sys
 
+import pytest
 from support.paths import PYTHONPATH, TESTS
 
-# No test of numbers needs a web framework, a database or a browser, and none waits for its import.
+# Numerical tests need no web framework, database or browser, and must not wait for their import.
 WEB = ("starlette", "fastapi", "uvicorn", "httpx", "httpx2", "psycopg", "sqlalchemy", "playwright")
 NUMERICAL = ("core", "simulator")
 COLLECT = f"""
@@ -17,9 +18,10 @@ sys.exit(f"imported: {{found}}" if found else int(code))
 """
 
 
+@pytest.mark.outside
 def test_numerical_tests_import_no_web_framework() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", COLLECT, *(str(TESTS / room) for room in NUMERICAL)],
+        [sys.executable, "-c", COLLECT, *(str(TESTS / folder) for folder in NUMERICAL)],
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -27,10 +29,10 @@ def test_numerical_tests_import_no_web_framework() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:]
-    for room in NUMERICAL:
-        assert f"tests/{room}/test_" in done.stdout
+    for folder in NUMERICAL:
+        assert f"tests/{folder}/test_" in done.stdout
 
 
-def test_every_test_is_in_a_room() -> None:
+def test_every_test_is_in_a_folder() -> None:
     assert not list(TESTS.glob("test_*.py"))
     assert not list((TESTS / "support").rglob("test_*.py"))

@@ -22,7 +22,7 @@ from bentham.reproduce.runs import Result
 
 
 def falling(seed: int, runs: int = 6, stretch: float = 1.0) -> list[Result]:
-    """Runs whose regret falls in steps to zero; stretched in time."""
+    """Return runs whose regret falls to zero in steps, stretched in time."""
     results = []
     for run in range(runs):
         rng = np.random.default_rng([seed, run])
@@ -51,24 +51,24 @@ def falling(seed: int, runs: int = 6, stretch: float = 1.0) -> list[Result]:
 def mean_at(results: list[Result], time: float) -> float:
     return float(
         np.mean(
-            [[mean for when, mean in result["curve"] if when <= time][-1] for result in results]
+            [[mean for moment, mean in result["curve"] if moment <= time][-1] for result in results]
         )
     )
 
 
 @given(st.integers(0, 1000), st.floats(0.001, 0.9))
-def test_the_time_to_a_level_is_where_the_mean_curve_falls_to_it(seed: int, level: float) -> None:
+def test_the_time_to_a_level_is_that_of_the_mean_curve(seed: int, level: float) -> None:
     results = falling(seed)
     curves = Curves.of(results)
     weights = np.full((1, len(results)), 1.0 / len(results))
     ((time,),) = curves.times_to(np.array([level]), weights)
     assert mean_at(results, time) <= level + 1e-9
-    before = [when for result in results for when, _ in result["curve"] if when < time]
-    assert all(mean_at(results, when) > level - 1e-9 for when in before)
+    before = [moment for result in results for moment, _ in result["curve"] if moment < time]
+    assert all(mean_at(results, moment) > level - 1e-9 for moment in before)
 
 
 @given(st.integers(0, 1000), st.floats(0.1, 20.0))
-def test_a_curve_stretched_in_time_is_that_much_slower(seed: int, stretch: float) -> None:
+def test_a_stretched_curve_is_slower_by_its_factor(seed: int, stretch: float) -> None:
     fast, slow = Curves.of(falling(seed)), Curves.of(falling(seed, stretch=stretch))
     found = speed_up(slow, fast, fast.levels())
     _, largest = largest_speed_up(slow, fast, fast.levels())
@@ -94,7 +94,7 @@ def test_sampled_curves_are_steps() -> None:
     assert curves.sampled(times).mean(axis=0) == pytest.approx(expected)
 
 
-def test_resamples_begin_with_all_runs_and_draw_as_many() -> None:
+def test_resamples_start_with_all_runs_and_keep_their_number() -> None:
     weights = resamples(7)
     assert weights.shape == (RESAMPLES + 1, 7)
     assert weights[0] == pytest.approx(np.full(7, 1 / 7))
@@ -104,7 +104,7 @@ def test_resamples_begin_with_all_runs_and_draw_as_many() -> None:
 
 
 @pytest.mark.parametrize("runs", [4, 5, 12, 40])
-def test_intervals_cover_the_truth_about_as_often_as_they_say(runs: int) -> None:
+def test_intervals_have_their_nominal_coverage(runs: int) -> None:
     hits = 0
     for seed in range(400):
         noise = np.random.default_rng(seed).normal(0.0, 0.5, runs)
@@ -118,15 +118,15 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(runs: int) -> None
 
 
 def test_the_largest_speed_up_is_not_the_largest_noise() -> None:
-    """Where there is none, the largest of 20 levels is above 1; corrected, hardly."""
-    naive, honest = [], []
+    """Without a speed-up, the largest of 20 levels exceeds 1; corrected, it hardly does."""
+    naive, corrected = [], []
     for seed in range(60):
         one, other = Curves.of(falling(seed, 12)), Curves.of(falling(seed + 1000, 12))
         levels = one.levels()
         naive.append(max(level.value for level in speed_up(one, other, levels).by_level))
-        honest.append(largest_speed_up(one, other, levels)[1].value)
+        corrected.append(largest_speed_up(one, other, levels)[1].value)
     assert np.median(naive) > 1.15
-    assert np.median(honest) == pytest.approx(1.0, abs=0.1)
+    assert np.median(corrected) == pytest.approx(1.0, abs=0.1)
 
 
 def test_one_run_has_no_interval() -> None:
@@ -137,7 +137,7 @@ def test_one_run_has_no_interval() -> None:
 
 
 @given(st.floats(-2.0, 2.0))
-def test_a_power_law_has_its_power(power: float) -> None:
+def test_slope_of_a_power_law(power: float) -> None:
     x = np.array([1.0, 2.0, 4.0, 8.0])
     y = np.outer(np.array([0.5, 1.0, 3.0]), x**power)
     found = slope(x, y)
@@ -146,7 +146,7 @@ def test_a_power_law_has_its_power(power: float) -> None:
 
 
 @given(st.lists(st.integers(0, 5), min_size=5, max_size=20), st.integers(0, 99))
-def test_rank_correlation_is_spearmans(values: list[int], seed: int) -> None:
+def test_rank_correlation_agrees_with_spearman(values: list[int], seed: int) -> None:
     x = np.array(values, dtype=float)
     y = np.random.default_rng(seed).integers(0, 6, len(x)).astype(float)
     if np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
@@ -154,6 +154,6 @@ def test_rank_correlation_is_spearmans(values: list[int], seed: int) -> None:
     assert rank_correlation(x, y).value == pytest.approx(spearmanr(x, y).statistic)
 
 
-def test_ratios_take_the_runs_that_both_have() -> None:
+def test_ratios_use_the_runs_in_common() -> None:
     many, few = Curves.of(falling(5, 6)), Curves.of(falling(5, 3, stretch=2.0))
     assert regret_ratio(few, many).value == pytest.approx(2.0)

@@ -1,4 +1,4 @@
-"""`bentham reproduce` from nothing to the report, at a small scale; stopped and gone on with."""
+"""`bentham reproduce` from the runs to the report, at a small scale; interrupted and resumed."""
 
 import base64
 import json
@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from support.commands import HEADER, Bentham, one_line, write_table
+from support.commands import HEADER, Bentham, assert_refused, write_table
 
 from bentham.reproduce.plan import FULL, QUICK, SYNTHETIC, Scale, plan, tables_of
 from bentham.tables import Table, load_table
@@ -19,7 +19,7 @@ VOID = {"meta", "img", "link", "br"}
 
 
 class Page(HTMLParser):
-    """Checks that tags are closed in order, and gathers what a page points to."""
+    """Checks that tags are closed in order, and collects all attributes."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -42,12 +42,12 @@ class Page(HTMLParser):
 
 
 def load_part(name: str) -> Table:
-    """The tables as they are, but for the one on which the learned default takes longest."""
+    """Return a table; a quarter of the one on which the learned default takes longest."""
     table = load_table(name)
     return table.only(range(0, table.scores.shape[0], 4)) if name == SYNTHETIC else table
 
 
-def test_from_nothing_to_the_report(
+def test_complete_reproduction(
     bentham: Bentham, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bentham.reproduce.QUICK", TINY)
@@ -56,9 +56,9 @@ def test_from_nothing_to_the_report(
 
     done = bentham("reproduce", "--quick", "--out", out)
     assert done.code == 0, done.err
-    *lines, where = done.out.splitlines()
+    *lines, report_line = done.out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert where == f"Report: {out / 'report.html'}"
+    assert report_line == f"Report: {out / 'report.html'}"
     assert "--deeplearning FILE" in done.out
     runs = sum(plan(TINY, deeplearning=False).values())
     assert f"{runs:,} runs, " in done.out
@@ -66,20 +66,20 @@ def test_from_nothing_to_the_report(
     _check_claims(json.loads(claims), deeplearning=False)
     _check_report(out, deeplearning=False)
 
-    # Stopped half-way: a file lost, another cut off. What is left is not run again.
+    # After an interruption, one file is missing and one is truncated; only these are run again.
     results = sorted((out / "results").iterdir())
-    kept = results[3].read_bytes()
+    complete = results[3].read_bytes()
     results[0].unlink()
-    results[3].write_bytes(kept[:-20])
-    with monkeypatch.context() as patch:  # the figures were seen above, and take long
+    results[3].write_bytes(complete[:-20])
+    with monkeypatch.context() as patch:  # drawing figures takes long and was tested above
         patch.setattr("bentham.reproduce.figures.draw_figures", lambda *_: [])
         done = bentham("reproduce", "--quick", "--out", out, "--jobs", 1, "--json")
     assert done.code == 0, done.err
     assert (out / "claims.json").read_bytes() == claims
-    assert results[3].read_bytes() == kept
+    assert results[3].read_bytes() == complete
     assert json.loads(done.out) == json.loads(claims)
 
-    # The same with a table in DEEPLEARNING's place: only its own runs are made.
+    # With a table in place of DEEPLEARNING, only its runs are added.
     table = write_table(tmp_path / "given.csv", load_table("classifiers:22"))
     done = bentham("reproduce", "--quick", "--out", out, "--deeplearning", table)
     assert done.code == 0, done.err
@@ -98,10 +98,10 @@ def _check_claims(content: dict[str, object], deeplearning: bool) -> None:
         "holds", "holds in part", "does not hold", "cannot be tested",
     }  # fmt: skip
     untested = {name for name, verdict in verdicts.items() if verdict == "cannot be tested"}
-    needing = {"no-speed-up-on-deeplearning", "larger-speed-up-with-more-studies"}
-    assert deeplearning or needing <= untested
-    supply = {claim["name"] for claim in claims if "--deeplearning FILE" in claim["why"]}
-    assert supply == (set() if deeplearning else needing)
+    need_table = {"no-speed-up-on-deeplearning", "larger-speed-up-with-more-studies"}
+    assert deeplearning or need_table <= untested
+    asking_for_table = {claim["name"] for claim in claims if "--deeplearning FILE" in claim["why"]}
+    assert asking_for_table == (set() if deeplearning else need_table)
     assert verdicts["miu-under-the-diagonal"] == "does not hold"
     assert verdicts["regret-under-the-bound"] == "holds"
     assert verdicts["miu-in-special-cases"] == "holds"
@@ -109,7 +109,7 @@ def _check_claims(content: dict[str, object], deeplearning: bool) -> None:
         assert claim["statement"]
         assert claim["rule"]
         assert claim["why"] or claim["verdict"] == "holds"
-        if claim["name"] in untested - needing:  # two runs decide little
+        if claim["name"] in untested - need_table:  # two runs decide few claims
             assert claim["why"].startswith("The runs do not decide this claim.")
         for number in claim["measured"]:
             assert "value" in number, number
@@ -130,7 +130,7 @@ def _check_report(out: Path, deeplearning: bool) -> None:
     assert "<script" not in text
     assert "AZURE stand-in" in text
     assert "0.12 for AZURE" in text
-    # All in one file: what it points to is in it.
+    # The report is one file without external references.
     sources = page.all("img", "src")
     assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
     links = page.all("a", "href")
@@ -153,9 +153,9 @@ def _check_report(out: Path, deeplearning: bool) -> None:
 
 
 @pytest.mark.parametrize("scale", [QUICK, FULL])
-def test_the_plan_is_the_papers(scale: Scale) -> None:
+def test_the_plan_is_that_of_the_paper(scale: Scale) -> None:
     cells = {(cell.name): runs for cell, runs in plan(scale, deeplearning=True).items()}
-    assert len(cells) == len(plan(scale, deeplearning=True))  # every file has a name of its own
+    assert len(cells) == len(plan(scale, deeplearning=True))  # every file has a unique name
     for table in ("azure-standin", "deeplearning"):
         for policy in ("paper", "round-robin", "random", "default", "gp-ucb", "oracle"):
             for devices in (1, 4, 8):
@@ -168,23 +168,25 @@ def test_the_plan_is_the_papers(scale: Scale) -> None:
     )
 
 
-def test_a_larger_scale_begins_with_the_runs_of_a_smaller() -> None:
+def test_a_larger_scale_contains_the_runs_of_a_smaller_one() -> None:
     small, large = plan(QUICK, deeplearning=True), plan(FULL, deeplearning=True)
     assert set(small) <= set(large)
     assert all(large[cell] >= runs for cell, runs in small.items())
 
 
-def test_what_is_refused(bentham: Bentham, tmp_path: Path) -> None:
+def test_errors(bentham: Bentham, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("mine")
-    one_line(bentham, "reproduce", "--quick", "--out", taken, contains=["is a file", "directory"])
+    assert_refused(
+        bentham, "reproduce", "--quick", "--out", taken, contains=["is a file", "directory"]
+    )
     assert taken.read_text() == "mine"
     out = ("reproduce", "--quick", "--out", tmp_path / "out")
-    one_line(bentham, *out, "--deeplearning", tmp_path / "no.csv", contains=["no such file"])
+    assert_refused(bentham, *out, "--deeplearning", tmp_path / "no.csv", contains=["no such file"])
     small = write_table(tmp_path / "small.csv", load_table("classifiers:5"))
-    one_line(bentham, *out, "--deeplearning", small, contains=["5 studies", "22 x 8"])
+    assert_refused(bentham, *out, "--deeplearning", small, contains=["5 studies", "22 x 8"])
     rows = [f"s{study},m{model},0.5,1\n" for study in range(12) for model in range(3)]
     flat = tmp_path / "flat.csv"
     flat.write_text(HEADER + "".join(rows))
-    one_line(bentham, *out, "--deeplearning", flat, contains=["score the same"])
+    assert_refused(bentham, *out, "--deeplearning", flat, contains=["score the same"])
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Verdicts follow from the numbers: results are made up here, and the verdict must turn."""
+"""Verdicts follow from the numbers: invented results must change the verdict."""
 
 import math
 from collections.abc import Callable
@@ -52,13 +52,15 @@ Theory = Callable[[TheoryCell], float]
 @pytest.fixture(scope="module")
 def tables() -> dict[str, Table]:
     names = [name for name in tables_of(plan(SCALE, deeplearning=True)) if name != DEEPLEARNING]
-    whole = load_table("classifiers:418")
-    loaded = {name: whole if name in STUDY_TABLES else load_table(name) for name in names}
+    complete = load_table("classifiers:418")
+    loaded = {name: complete if name in STUDY_TABLES else load_table(name) for name in names}
     return loaded | {DEEPLEARNING: load_table("classifiers:22")}
 
 
-def made_up(tables: dict[str, Table], pace: Pace, theory: Theory | None = None) -> Evidence:
-    """All cells; a table's regret falls in steps, as many times slower as `pace` says."""
+def invented_evidence(
+    tables: dict[str, Table], pace: Pace, theory: Theory | None = None
+) -> Evidence:
+    """Return results of all cells; regret falls in steps, slower by the factor `pace(cell)`."""
     results: dict[TableCell | TheoryCell, list[Result]] = {}
     for cell, runs in plan(SCALE, DEEPLEARNING in tables).items():
         rng = np.random.default_rng(0)
@@ -102,13 +104,13 @@ BOTH = ("round-robin", "round-robin-rate")
     ],
 )
 def test_five_times(tables: dict[str, Table], pace: Pace, verdict: Verdict) -> None:
-    claim = five_times(made_up(tables, pace))
+    claim = five_times(invented_evidence(tables, pace))
     assert claim.verdict is verdict
 
 
 def test_five_times_takes_random_into_account(tables: dict[str, Table]) -> None:
     pace = {"round-robin": 6.0, "round-robin-rate": 6.0, "random": 0.1}
-    claim = five_times(made_up(tables, lambda cell: pace.get(cell.variant, 1.0)))
+    claim = five_times(invented_evidence(tables, lambda cell: pace.get(cell.variant, 1.0)))
     assert claim.verdict is Verdict.PART
 
 
@@ -119,14 +121,14 @@ def test_five_times_takes_random_into_account(tables: dict[str, Table]) -> None:
         (slower("round-robin-rate", by=3.0), Verdict.PART),
         (slower("round-robin", by=3.0), Verdict.PART),
         (slower(*BOTH, by=0.8), Verdict.FAILS),
-        # It is the cost, and of the choice of the study nothing can be said.
+        # Dividing by cost explains it, so the choice of the study cannot be judged.
         (slower("round-robin", "paper-without-cost", by=3.0), Verdict.UNTESTED),
     ],
 )
 def test_because_studies_are_prioritised(
     tables: dict[str, Table], pace: Pace, verdict: Verdict
 ) -> None:
-    claim = because_of_studies(made_up(tables, pace))
+    claim = because_of_studies(invented_evidence(tables, pace))
     assert claim.verdict is verdict
     if verdict is Verdict.UNTESTED:
         assert "dividing by cost gains 3.00x (3.00 to 3.00)" in claim.why
@@ -134,11 +136,11 @@ def test_because_studies_are_prioritised(
 
 def test_early_on_azure(tables: dict[str, Table]) -> None:
     def evidence(kink: float) -> Evidence:
-        made = made_up(tables, lambda cell: 1.0 / cell.devices)
-        for result in made.results[TableCell(STANDIN, "paper", 8)]:
-            for point in result["curve"]:  # after the first half, faster or slower than before
+        changed = invented_evidence(tables, lambda cell: 1.0 / cell.devices)
+        for result in changed.results[TableCell(STANDIN, "paper", 8)]:
+            for point in result["curve"]:  # change the speed in the second half
                 point[0] *= kink if point[1] <= 0.03 else 1.0
-        return made
+        return changed
 
     assert early_on_azure(evidence(0.5)).verdict is Verdict.HOLDS
     assert early_on_azure(evidence(2.0)).verdict is Verdict.FAILS
@@ -153,26 +155,26 @@ def test_early_on_azure(tables: dict[str, Table]) -> None:
     ],
 )
 def test_no_speed_up(tables: dict[str, Table], pace: Pace, verdict: Verdict) -> None:
-    claim = no_speed_up(made_up(tables, pace))
+    claim = no_speed_up(invented_evidence(tables, pace))
     assert claim.verdict is verdict
     assert ("divides by cost, as mdmt does, the claim holds" in claim.why) is (
         verdict is Verdict.PART
     )
 
 
-def test_what_needs_deeplearning_cannot_be_tested_without(tables: dict[str, Table]) -> None:
+def test_claims_on_deeplearning_cannot_be_tested_without_it(tables: dict[str, Table]) -> None:
     without = {name: table for name, table in tables.items() if name != DEEPLEARNING}
-    evidence = made_up(without, slower(by=1.0))
+    evidence = invented_evidence(without, slower(by=1.0))
     for claim in (no_speed_up(evidence), more_studies(evidence)):
         assert claim.verdict is Verdict.UNTESTED
         assert "--deeplearning FILE" in claim.why
-    assert five_times(evidence).verdict is Verdict.PART  # no speed-up, and regrets alike
+    assert five_times(evidence).verdict is Verdict.PART  # no speed-up, equal regrets
     assert "DEEPLEARNING" not in str(five_times(evidence).measured)
 
 
-def test_few_runs_do_not_support_that_nothing_is_there(tables: dict[str, Table]) -> None:
+def test_wide_intervals_do_not_support_the_absence_of_an_effect(tables: dict[str, Table]) -> None:
     """A wide interval around 2 is no evidence for 1."""
-    evidence = made_up(tables, slower(by=1.0))
+    evidence = invented_evidence(tables, slower(by=1.0))
     for rival in BOTH:
         cell = TableCell(DEEPLEARNING, rival, 1)
         for result, regret in zip(evidence.results[cell], (0.3, 20.0) * 4, strict=True):
@@ -182,21 +184,24 @@ def test_few_runs_do_not_support_that_nothing_is_there(tables: dict[str, Table])
 
 def test_because_of_the_spread(tables: dict[str, Table]) -> None:
     def growing(cell: TableCell) -> float:
-        place = SPREAD_TABLES.index(cell.table) if cell.table in SPREAD_TABLES else 0
-        return 1.0 + place / 5.0 if cell.variant in BOTH else 1.0
+        index = SPREAD_TABLES.index(cell.table) if cell.table in SPREAD_TABLES else 0
+        return 1.0 + index / 5.0 if cell.variant in BOTH else 1.0
 
-    assert because_of_spread(made_up(tables, growing)).verdict is Verdict.HOLDS
-    falling = because_of_spread(made_up(tables, lambda cell: 1.0 / growing(cell)))
+    assert because_of_spread(invented_evidence(tables, growing)).verdict is Verdict.HOLDS
+    falling = because_of_spread(invented_evidence(tables, lambda cell: 1.0 / growing(cell)))
     assert falling.verdict is Verdict.FAILS
     assert falling.why
 
 
 def test_more_devices(tables: dict[str, Table]) -> None:
-    assert more_devices(made_up(tables, lambda cell: 1.0 / cell.devices)).verdict is Verdict.HOLDS
-    assert more_devices(made_up(tables, lambda _: 1.0)).verdict is Verdict.UNTESTED
-    worse = more_devices(made_up(tables, lambda cell: float(cell.devices)))
+    assert (
+        more_devices(invented_evidence(tables, lambda cell: 1.0 / cell.devices)).verdict
+        is Verdict.HOLDS
+    )
+    assert more_devices(invented_evidence(tables, lambda _: 1.0)).verdict is Verdict.UNTESTED
+    worse = more_devices(invented_evidence(tables, lambda cell: float(cell.devices)))
     assert worse.verdict is Verdict.FAILS
-    stops = more_devices(made_up(tables, lambda cell: 1.0 / min(cell.devices, 4)))
+    stops = more_devices(invented_evidence(tables, lambda cell: 1.0 / min(cell.devices, 4)))
     assert stops.verdict is Verdict.PART
 
 
@@ -211,20 +216,23 @@ def test_more_studies(tables: dict[str, Table]) -> None:
 
         return of
 
-    assert more_studies(made_up(tables, pace(1.0))).verdict is Verdict.HOLDS
+    assert more_studies(invented_evidence(tables, pace(1.0))).verdict is Verdict.HOLDS
     for power in (0.0, -1.0):
-        claim = more_studies(made_up(tables, pace(power)))
+        claim = more_studies(invented_evidence(tables, pace(power)))
         assert claim.verdict is Verdict.PART
         assert "the number of studies does not explain it" in claim.why
 
 
 def test_four_and_eight_devices(tables: dict[str, Table]) -> None:
-    ahead, level = made_up(tables, slower(*BOTH, by=2.0)), made_up(tables, slower(by=1.0))
+    ahead, level = (
+        invented_evidence(tables, slower(*BOTH, by=2.0)),
+        invented_evidence(tables, slower(by=1.0)),
+    )
     assert up_to_four_devices(ahead).verdict is Verdict.HOLDS
     assert eight_devices(ahead).verdict is Verdict.FAILS
     assert up_to_four_devices(level).verdict is not Verdict.HOLDS
     assert eight_devices(level).verdict is Verdict.HOLDS
-    one = made_up(tables, slower("round-robin", by=2.0))
+    one = invented_evidence(tables, slower("round-robin", by=2.0))
     assert up_to_four_devices(one).verdict is Verdict.PART
     assert eight_devices(one).verdict is Verdict.PART
 
@@ -233,14 +241,16 @@ def test_near_linear(tables: dict[str, Table]) -> None:
     def pace(power: float) -> Pace:
         return lambda cell: math.pow(cell.devices, -power) if cell.table == SYNTHETIC else 1.0
 
-    assert near_linear(made_up(tables, pace(1.0))).verdict is Verdict.HOLDS
-    assert near_linear(made_up(tables, pace(0.8))).verdict is Verdict.PART
-    assert near_linear(made_up(tables, pace(0.5))).verdict is Verdict.FAILS
+    assert near_linear(invented_evidence(tables, pace(1.0))).verdict is Verdict.HOLDS
+    assert near_linear(invented_evidence(tables, pace(0.8))).verdict is Verdict.PART
+    assert near_linear(invented_evidence(tables, pace(0.5))).verdict is Verdict.FAILS
 
 
-def test_the_bound_is_broken_by_one_run(tables: dict[str, Table]) -> None:
-    assert under_the_bound(made_up(tables, slower(by=1.0))).verdict is Verdict.HOLDS
-    above = made_up(tables, slower(by=1.0), lambda cell: 120.0 if cell.devices == 8 else 1.0)
+def test_one_run_above_the_bound_breaks_it(tables: dict[str, Table]) -> None:
+    assert under_the_bound(invented_evidence(tables, slower(by=1.0))).verdict is Verdict.HOLDS
+    above = invented_evidence(
+        tables, slower(by=1.0), lambda cell: 120.0 if cell.devices == 8 else 1.0
+    )
     assert under_the_bound(above).verdict is Verdict.PART
     for cell, results in above.results.items():
         if isinstance(cell, TheoryCell):
@@ -248,8 +258,8 @@ def test_the_bound_is_broken_by_one_run(tables: dict[str, Table]) -> None:
     assert under_the_bound(above).verdict is Verdict.FAILS
 
 
-def test_runs_that_break_a_supposition_do_not_count(tables: dict[str, Table]) -> None:
-    evidence = made_up(tables, slower(by=1.0), lambda _: 120.0)
+def test_runs_that_violate_assumptions_do_not_count(tables: dict[str, Table]) -> None:
+    evidence = invented_evidence(tables, slower(by=1.0), lambda _: 120.0)
     assert under_the_bound(evidence).verdict is Verdict.PART
     for cell, results in evidence.results.items():
         for result in results:
@@ -258,10 +268,10 @@ def test_runs_that_break_a_supposition_do_not_count(tables: dict[str, Table]) ->
     assert under_the_bound(evidence).verdict is Verdict.UNTESTED
 
 
-def test_a_bound_above_the_regret_of_running_nothing_is_called_empty(
+def test_a_bound_above_the_regret_of_running_nothing_is_vacuous(
     tables: dict[str, Table],
 ) -> None:
-    evidence = made_up(tables, slower(by=1.0))
+    evidence = invented_evidence(tables, slower(by=1.0))
     assert "in 0% of runs" in under_the_bound(evidence).why
     for cell, results in evidence.results.items():
         for result in results:
@@ -271,26 +281,28 @@ def test_a_bound_above_the_regret_of_running_nothing_is_called_empty(
 
 
 def test_the_factor_of_devices(tables: dict[str, Table]) -> None:
-    linear = made_up(tables, slower(by=1.0), lambda cell: 1.0 / cell.devices)
+    linear = invented_evidence(tables, slower(by=1.0), lambda cell: 1.0 / cell.devices)
     assert factor_of_devices(linear).verdict is Verdict.HOLDS
-    flat = factor_of_devices(made_up(tables, slower(by=1.0)))
+    flat = factor_of_devices(invented_evidence(tables, slower(by=1.0)))
     assert flat.verdict is Verdict.FAILS
     assert flat.why
 
 
 def test_convergence(tables: dict[str, Table]) -> None:
-    bounded = made_up(tables, slower(by=1.0))  # the regret stays: 1/T on average
+    bounded = invented_evidence(
+        tables, slower(by=1.0)
+    )  # total regret stays constant: 1/T on average
     assert converges(bounded).verdict is Verdict.HOLDS
     assert does_not_converge(bounded).verdict is Verdict.FAILS
-    linear = made_up(tables, slower(by=1.0), lambda cell: float(cell.models))
+    linear = invented_evidence(tables, slower(by=1.0), lambda cell: float(cell.models))
     assert converges(linear).verdict is Verdict.FAILS
     assert does_not_converge(linear).verdict is Verdict.HOLDS
 
 
 def test_miu_in_the_special_cases(tables: dict[str, Table]) -> None:
-    claim = miu_by_case(made_up(tables, slower(by=1.0)))
+    claim = miu_by_case(invented_evidence(tables, slower(by=1.0)))
     assert claim.verdict is Verdict.HOLDS
-    powers = {number.what.split(":")[0]: number.value for number in claim.measured[:6:2]}
+    powers = {number.name.split(":")[0]: number.value for number in claim.measured[:6:2]}
     assert powers["finite-rank"] == pytest.approx(0.0, abs=0.01)
     assert powers["independent"] == pytest.approx(1.0, abs=0.05)
     assert powers["matern"] == pytest.approx(1.0, abs=0.05)  # and not in between
@@ -298,12 +310,12 @@ def test_miu_in_the_special_cases(tables: dict[str, Table]) -> None:
     assert "at one end of the interval" in claim.why
 
 
-def test_what_does_not_hold_is_explained() -> None:
+def test_a_claim_that_does_not_hold_needs_an_explanation() -> None:
     with pytest.raises(ValueError, match="but `why` is empty"):
         Claim("x", "there", "so it is", "rule", (), Verdict.PART)
 
 
-def test_verdicts_are_joined() -> None:
+def test_verdicts_are_combined() -> None:
     assert together([Verdict.HOLDS, Verdict.HOLDS]) is Verdict.HOLDS
     assert together([Verdict.FAILS, Verdict.FAILS]) is Verdict.FAILS
     assert together([Verdict.HOLDS, Verdict.FAILS]) is Verdict.PART
@@ -312,7 +324,7 @@ def test_verdicts_are_joined() -> None:
     assert together([Verdict.HOLDS, Verdict.UNTESTED]) is Verdict.PART
 
 
-def test_intervals_decide_or_leave_open() -> None:
+def test_intervals_that_contain_the_limit_decide_nothing() -> None:
     for low, high, verdict in ((1.1, 2.0, "holds"), (0.5, 0.9, "does not hold")):
         assert above(IntervalEstimate(1.0, low, high), 1.0).value == verdict
         assert below(IntervalEstimate(-1.0, -high, -low), -1.0).value == verdict
@@ -320,14 +332,14 @@ def test_intervals_decide_or_leave_open() -> None:
     assert below(IntervalEstimate(1.3, 0.9, 2.0), 1.0) is Verdict.UNTESTED
 
 
-def test_numbers_are_written_with_few_digits() -> None:
+def test_numbers_are_rounded() -> None:
     assert rounded(1.23456789) == 1.235
     assert "low" not in Measurement.of("x", IntervalEstimate(1.0, 0.0, float("inf"))).plain()
     assert Measurement("x", 2.0 / 3.0).plain() == {"what": "x", "value": 0.6667}
 
 
 def test_a_claim_is_plain_data(tables: dict[str, Table]) -> None:
-    claim = five_times(made_up(tables, slower(*BOTH, "random", by=6.0)))
+    claim = five_times(invented_evidence(tables, slower(*BOTH, "random", by=6.0)))
     assert isinstance(claim, Claim)
     plain = claim.plain()
     assert plain["verdict"] == "holds"

@@ -1,4 +1,4 @@
-"""Results are kept run by run: what was stopped goes on, what is stale is made again."""
+"""Results are stored per run: interrupted work is resumed, stale results are computed again."""
 
 import json
 import shutil
@@ -29,30 +29,28 @@ def tables() -> dict[str, Table]:
 def test_runs_are_read_back(tmp_path: Path, tables: dict[str, Table]) -> None:
     store = Store(tmp_path, tables)
     assert store.read(CELL) == {}
-    made = CELL.run(1, tables)
-    store.add(CELL, made)
+    computed = CELL.run(1, tables)
+    store.add(CELL, computed)
     store.add(CELL, CELL.run(0, tables))
-    assert Store(tmp_path, tables).read(CELL)[1] == made
+    assert Store(tmp_path, tables).read(CELL)[1] == computed
 
 
-def test_a_line_that_was_cut_off_costs_that_run_alone(
-    tmp_path: Path, tables: dict[str, Table]
-) -> None:
+def test_a_truncated_line_loses_only_its_run(tmp_path: Path, tables: dict[str, Table]) -> None:
     store = Store(tmp_path, tables)
     for seed in range(3):
         store.add(CELL, result(seed))
     path = tmp_path / f"{CELL.name}.jsonl"
-    path.write_text(path.read_text()[:-9])  # stopped while it wrote
+    path.write_text(path.read_text()[:-9])  # interrupted while writing
     assert sorted(store.read(CELL)) == [0, 1]
     store.add(CELL, result(2))
     assert store.read(CELL)[2] == result(2)
 
 
-def test_settled_files_are_in_the_order_of_seeds(tmp_path: Path, tables: dict[str, Table]) -> None:
+def test_sorted_files_are_in_the_order_of_seeds(tmp_path: Path, tables: dict[str, Table]) -> None:
     store = Store(tmp_path, tables)
     for seed in (2, 0, 1, 0):
         store.add(CELL, result(seed))
-    assert [one["seed"] for one in store.settle(CELL)] == [0, 1, 2]
+    assert [one["seed"] for one in store.sort(CELL)] == [0, 1, 2]
     header, *lines = (tmp_path / f"{CELL.name}.jsonl").read_text().split("\n")
     assert json.loads(header)["cell"] == {"table": "spread:3", "variant": "paper", "devices": 1}
     assert [json.loads(line)["seed"] for line in lines] == [0, 1, 2]
@@ -60,14 +58,14 @@ def test_settled_files_are_in_the_order_of_seeds(tmp_path: Path, tables: dict[st
     assert sorted(store.read(CELL)) == [0, 1, 2, 3]
 
 
-def test_what_other_code_or_another_table_made_is_not_used(
+def test_results_of_other_code_or_tables_are_not_used(
     tmp_path: Path, tables: dict[str, Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Store(tmp_path, tables).add(CELL, result(0))
     other = Store(tmp_path, {CELL.table: load_table("spread:4")})
     assert other.read(CELL) == {}
     assert other.stale == {CELL}
-    assert Store(tmp_path, tables).read(CELL)  # still there, until there is something better
+    assert Store(tmp_path, tables).read(CELL)  # kept until newer results replace them
     other.add(CELL, result(5))
     assert sorted(other.read(CELL)) == [5]
     assert Store(tmp_path, tables).read(CELL) == {}
@@ -76,7 +74,7 @@ def test_what_other_code_or_another_table_made_is_not_used(
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{}", b"not json\n{}"])
-def test_a_spoiled_file_is_begun_anew(
+def test_a_corrupt_file_is_replaced(
     tmp_path: Path, tables: dict[str, Table], content: bytes
 ) -> None:
     store = Store(tmp_path, tables)
@@ -98,7 +96,7 @@ def test_a_spoiled_file_is_begun_anew(
         {"seed": "0"},
     ],
 )
-def test_a_spoiled_line_is_made_again(
+def test_a_corrupt_line_is_ignored(
     tmp_path: Path, tables: dict[str, Table], change: dict[str, object]
 ) -> None:
     store = Store(tmp_path, tables)
@@ -109,21 +107,21 @@ def test_a_spoiled_line_is_made_again(
     assert sorted(store.read(CELL)) == [0]
 
 
-def test_results_of_the_theory_are_checked_too(tmp_path: Path) -> None:
+def test_theory_results_are_validated(tmp_path: Path) -> None:
     cell = TheoryCell("independent", 2, 4, 1, 1.0, bounded=True)
     store = Store(tmp_path, {})
-    made = cell.run(0, {})
-    store.add(cell, made)
-    store.add(cell, made | {"seed": 1, "lemma": None})
-    store.add(cell, made | {"seed": 2, "broken": "no"})
-    assert store.read(cell) == {0: made}
+    computed = cell.run(0, {})
+    store.add(cell, computed)
+    store.add(cell, computed | {"seed": 1, "lemma": None})
+    store.add(cell, computed | {"seed": 2, "broken": "no"})
+    assert store.read(cell) == {0: computed}
 
 
 @pytest.mark.parametrize(
     ("file", "counts"),
     [("core/theory/regret.py", True), ("reproduce/runs.py", True), ("reproduce/page.py", False)],
 )
-def test_the_fingerprint_is_of_the_code_that_runs(
+def test_the_fingerprint_covers_the_code_of_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, counts: bool
 ) -> None:
     root = tmp_path / "bentham"

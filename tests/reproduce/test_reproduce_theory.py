@@ -1,4 +1,4 @@
-"""Problems of the theory, and the claims about MIU, which need no runs."""
+"""Problems for the theory, and the claims about MIU, which need no runs."""
 
 import numpy as np
 import pytest
@@ -24,22 +24,22 @@ def test_scores_are_drawn_from_their_covariance() -> None:
     covariance, _ = draw("finite-rank", 2, 4, 0)
     assert np.linalg.matrix_rank(covariance, tol=1e-9) == RANK
     for case in ("independent", "independent-even"):
-        drawn = np.array([draw(case, 2, 4, seed)[1] for seed in range(2000)])
-        assert drawn.mean(axis=0) == pytest.approx(np.zeros(8), abs=0.1)
-        assert drawn.var(axis=0) == pytest.approx(np.full(8, VARIANCE), abs=0.12)
+        sampled = np.array([draw(case, 2, 4, seed)[1] for seed in range(2000)])
+        assert sampled.mean(axis=0) == pytest.approx(np.zeros(8), abs=0.1)
+        assert sampled.var(axis=0) == pytest.approx(np.full(8, VARIANCE), abs=0.12)
 
 
 def test_correlated_scores_have_the_covariance_of_their_features() -> None:
-    # Features differ from seed to seed, so whiten: what is left is standard normal.
-    whole = []
+    # Features differ between seeds, so whiten the scores: the result is standard normal.
+    whitened = []
     for seed in range(400):
         covariance, scores = draw("finite-rank", 2, 6, seed)
         values, vectors = np.linalg.eigh(covariance)
-        whole.append((vectors[:, -RANK:].T @ scores) / np.sqrt(values[-RANK:]))
-    assert np.cov(np.array(whole).T) == pytest.approx(np.eye(RANK), abs=0.25)
+        whitened.append((vectors[:, -RANK:].T @ scores) / np.sqrt(values[-RANK:]))
+    assert np.cov(np.array(whitened).T) == pytest.approx(np.eye(RANK), abs=0.25)
 
 
-def test_a_needle_stands_alone() -> None:
+def test_a_needle_is_the_only_positive_score() -> None:
     _, scores = draw("independent-needle", 4, 8, 1)
     by_study = scores.reshape(4, 8)
     assert ((by_study > 0.0).sum(axis=1) == 1).all()
@@ -47,7 +47,7 @@ def test_a_needle_stands_alone() -> None:
 
 
 @pytest.mark.parametrize("case", ["finite-rank", "matern", "independent"])
-def test_runs_are_under_the_explicit_bound_and_break_nothing(case: str) -> None:
+def test_runs_are_below_the_bound_and_violate_no_assumption(case: str) -> None:
     result = TheoryCell(case, 3, 8, 2, 1.0, bounded=True).run(0, {})
     assert result["broken"] == []
     assert 0.0 < result["cumulative_regret"] <= result["lemma"]
@@ -57,7 +57,7 @@ def test_runs_are_under_the_explicit_bound_and_break_nothing(case: str) -> None:
     assert TheoryCell(case, 3, 8, 2, 1.0, bounded=True).run(0, {}) == result
 
 
-def test_regret_grows_with_time_and_stops_growing_when_all_is_found() -> None:
+def test_regret_stops_growing_when_all_best_models_are_found() -> None:
     shares = (0.25, 0.5, 1.0)
     runs = [TheoryCell("finite-rank", 3, 16, 1, share).run(2, {}) for share in shares]
     regrets = [run["cumulative_regret"] for run in runs]
@@ -83,12 +83,12 @@ def test_the_bound_by_the_diagonal_has_a_counterexample() -> None:
     assert equal.value <= equal.claimed
 
 
-def test_matern_keeps_its_doubt_exactly_in_small() -> None:
-    # Enumerated, not bounded: the clump at one end leaves the other end in doubt.
+def test_matern_stays_uncertain_in_a_small_exact_case() -> None:
+    # Enumerated, not bounded: points at one end leave the other end uncertain.
     from bentham.core.gaussian.kernels import correlation
 
-    places = np.linspace(0.0, 1.0, 12)[:, np.newaxis]
-    total = miu_total(miu_scores(correlation("matern52", places, 0.2)), 6)
+    points = np.linspace(0.0, 1.0, 12)[:, np.newaxis]
+    total = miu_total(miu_scores(correlation("matern52", points, 0.2)), 6)
     assert total.exact
     assert total.lower > 0.99 * 5
 

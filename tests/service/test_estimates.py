@@ -1,4 +1,4 @@
-"""What studies are believed to fall short of, and what a look at that costs."""
+"""Estimates of the shortfall of studies, and the limit on how many are computed per query."""
 
 import math
 
@@ -12,19 +12,19 @@ from bentham.service.views.estimates import Estimates, mean_band
 from bentham.service.views.overview import RegretSum
 
 
-def test_what_shares_arms_errs_together() -> None:
+def test_errors_of_studies_that_share_arms_are_correlated() -> None:
     mean, low, high = mean_band([0.2, 0.4], {1: 0.1, 2: 0.1})
     assert mean == pytest.approx(0.3)
     assert high - mean == pytest.approx(1.2816 * 0.1 / math.sqrt(2), rel=1e-3)
     assert mean - low == pytest.approx(high - mean)
-    together = mean_band([0.2, 0.4], {1: 0.2})
-    assert together[2] - together[0] == pytest.approx(1.2816 * 0.1, rel=1e-3)
+    correlated = mean_band([0.2, 0.4], {1: 0.2})
+    assert correlated[2] - correlated[0] == pytest.approx(1.2816 * 0.1, rel=1e-3)
     assert mean_band([0.01, 0.01], {1: 5.0})[1] == 0.0
     assert mean_band([], {}) == (0.0, 0.0, 0.0)
 
 
 class Seconds:
-    """A clock that stands still unless moved."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -37,7 +37,9 @@ def studies_of(service: Service) -> list[Study]:
     return list(service.pool.studies.values())
 
 
-def test_a_look_makes_only_so_many_anew(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_computes_a_limited_number(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "BURST", 2)
     monkeypatch.setattr(module, "PER_SECOND", 1)
     tenant = service.tenant("a")
@@ -46,33 +48,33 @@ def test_a_look_makes_only_so_many_anew(service: Service, monkeypatch: pytest.Mo
     clock = Seconds()
     estimates = Estimates(clock)
 
-    def look() -> set[str]:
+    def query() -> set[str]:
         return set(estimates.estimate(service.pool, studies_of(service)))
 
-    assert (len(look()), estimates.made) == (2, 2)
-    assert (len(look()), estimates.made) == (2, 2)
+    assert (len(query()), estimates.made) == (2, 2)
+    assert (len(query()), estimates.made) == (2, 2)
     clock.now += 1.0
-    assert (len(look()), estimates.made) == (3, 3)
-    clock.now += 100.0  # what was not used is not saved up
-    assert (len(look()), estimates.made) == (4, 4)
+    assert (len(query()), estimates.made) == (3, 3)
+    clock.now += 100.0  # unused allowance does not accumulate
+    assert (len(query()), estimates.made) == (4, 4)
     clock.now += 100.0
-    look()
+    query()
     assert estimates.made == 4
-    # Something new is believed of all: who waited longest has its turn first, and all have one.
+    # A score changes the posterior of all studies; each is computed in turn, the oldest first.
     device = service.device()
     service.report(device, service.lease(device), score=0.4).ok()
-    for made in (6, 7, 8):
-        look()
-        assert estimates.made == made
+    for computed in (6, 7, 8):
+        query()
+        assert estimates.made == computed
         clock.now += 1.0
-    look()
+    query()
     assert estimates.made == 8
     assert (
         estimates.estimate(service.pool, studies_of(service)).keys() == service.pool.studies.keys()
     )
 
 
-def test_what_is_old_follows_the_incumbent(
+def test_stale_estimates_follow_the_incumbent(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PER_SECOND", 0)
@@ -88,7 +90,7 @@ def test_what_is_old_follows_the_incumbent(
     assert estimates.of_studies(service.pool, studies_of(service))[study] == 0.0
 
 
-def test_what_failed_for_good_promises_nothing(service: Service) -> None:
+def test_failed_arms_do_not_count(service: Service) -> None:
     device, study = service.device(), service.study(service.tenant("a"), models=2)
     estimates = Estimates(Seconds())
     service.report(device, service.lease(device), score=0.5).ok()
@@ -98,14 +100,14 @@ def test_what_failed_for_good_promises_nothing(service: Service) -> None:
     assert estimates.of_studies(service.pool, studies_of(service))[study] == 0.0
 
 
-def test_a_paused_study_is_believed_as_it_was(service: Service) -> None:
+def test_a_paused_study_keeps_its_estimate(service: Service) -> None:
     tenant = service.tenant("a")
     study = service.study(tenant, models=2)
     estimates = Estimates(Seconds())
     before = estimates.estimate(service.pool, studies_of(service))
     service.post(f"/v1/studies/{study}/pause", None, tenant).ok()
     assert estimates.estimate(service.pool, studies_of(service)) == before
-    # After a start nobody knows; to take it for as good as it can be would be wrong.
+    # After a start it is unknown; assuming a shortfall of zero would be wrong.
     assert Estimates().estimate(service.pool, studies_of(service)) == {}
     service.post(f"/v1/studies/{study}/close", None, tenant).ok()
     assert estimates.estimate(service.pool, studies_of(service)) == {study: (0.0, 0.0)}

@@ -1,4 +1,4 @@
-"""A fit is begun at one score and believed some scores later, whoever computes it, and when."""
+"""A fit starts at one score and is adopted a fixed number of scores later."""
 
 from collections.abc import Iterator
 from unittest import mock
@@ -20,7 +20,7 @@ MODELS = [f"m{number}" for number in range(6)]
 
 
 def at_once(task: FitTask) -> Result:
-    """Somebody who is done before anybody asks."""
+    """Compute the fit immediately."""
     parameters = task.run()
     return lambda: parameters
 
@@ -33,53 +33,55 @@ def scores() -> Iterator[tuple[str, int, float]]:
         yield f"d{study}", model, float(0.5 + effect[model] + rng.normal(0.0, 0.05))
 
 
-def learner_with(count: int, come: Iterator[tuple[str, int, float]]) -> Learner:
+def learner_with(count: int, incoming: Iterator[tuple[str, int, float]]) -> Learner:
     learner = LearnedPrior(MODELS).learner()
     for _ in range(count):
-        learner.observe(*next(come))
+        learner.observe(*next(incoming))
     return learner
 
 
-def told(parameters: Parameters | None) -> bytes:
+def parameter_bytes(parameters: Parameters | None) -> bytes:
     assert parameters is not None
     return parameters.mean.tobytes() + parameters.covariance.tobytes()
 
 
-def until_begun(learner: Learner, come: Iterator[tuple[str, int, float]]) -> FitTask:
+def observe_until_fit_starts(
+    learner: Learner, incoming: Iterator[tuple[str, int, float]]
+) -> FitTask:
     while learner._begun is None:
-        learner.observe(*next(come))
+        learner.observe(*next(incoming))
     return learner._begun.task
 
 
-def test_a_fit_is_believed_when_a_fiftieth_more_scores_have_come() -> None:
-    come = scores()
-    learner = learner_with(200, come)
-    task = until_begun(learner, come)
-    begun, before = learner._count, told(learner.parameters)
-    for _ in range(begun // 50 - 1):
-        assert not learner.observe(*next(come))
-        assert told(learner.parameters) == before
-    assert learner.observe(*next(come))
-    assert learner._count == begun + begun // 50
-    # Of what was known when it was begun, and of nothing that came later.
-    assert sum(len(observed.models) for observed in task.observed) == begun
-    assert told(learner.parameters) == told(task.run()) != before
+def test_a_fit_is_adopted_after_two_percent_more_scores() -> None:
+    incoming = scores()
+    learner = learner_with(200, incoming)
+    task = observe_until_fit_starts(learner, incoming)
+    started, before = learner._count, parameter_bytes(learner.parameters)
+    for _ in range(started // 50 - 1):
+        assert not learner.observe(*next(incoming))
+        assert parameter_bytes(learner.parameters) == before
+    assert learner.observe(*next(incoming))
+    assert learner._count == started + started // 50
+    # The fit uses the scores known when it started, and no later ones.
+    assert sum(len(observed.models) for observed in task.observed) == started
+    assert parameter_bytes(learner.parameters) == parameter_bytes(task.run()) != before
 
 
-def test_with_few_scores_a_fit_is_believed_at_once() -> None:
-    come = scores()
+def test_with_few_scores_a_fit_is_adopted_at_once() -> None:
+    incoming = scores()
     learner = LearnedPrior(MODELS).learner()
-    learner.begin = lambda task: pytest.fail(f"{task} is needed now, and nobody else is faster")
-    assert [learner.observe(*next(come)) for _ in range(20)] == [True] * 20
+    learner.begin = lambda task: pytest.fail(f"{task} is needed now, so it must not be delegated")
+    assert [learner.observe(*next(incoming)) for _ in range(20)] == [True] * 20
 
 
-def test_models_that_come_meanwhile() -> None:
-    come = scores()
-    learner = learner_with(200, come)
-    task = until_begun(learner, come)
+def test_models_added_during_a_fit() -> None:
+    incoming = scores()
+    learner = learner_with(200, incoming)
+    task = observe_until_fit_starts(learner, incoming)
     learner.admit(["late"])
     while learner._begun is not None:
-        learner.observe(*next(come))
+        learner.observe(*next(incoming))
     assert learner.parameters is not None
     assert len(learner.parameters.mean) == len(MODELS) + 1
     fitted = task.run()
@@ -88,59 +90,59 @@ def test_models_that_come_meanwhile() -> None:
     assert learner.block("").size == len(MODELS) + 1
 
 
-def test_history_that_comes_meanwhile_is_believed_at_once_and_stays_so() -> None:
-    come = scores()
-    learner = learner_with(200, come)
-    until_begun(learner, come)
+def test_history_added_during_a_fit_is_used_at_once() -> None:
+    incoming = scores()
+    learner = learner_with(200, incoming)
+    observe_until_fit_starts(learner, incoming)
     learner.remember({"past": {MODELS[0]: 0.9, MODELS[1]: 0.1}})
-    after = told(learner.parameters)
+    after = parameter_bytes(learner.parameters)
     for _ in range(9):
-        assert not learner.observe(*next(come))
-    assert told(learner.parameters) == after
+        assert not learner.observe(*next(incoming))
+    assert parameter_bytes(learner.parameters) == after
 
 
-def test_a_snapshot_keeps_the_fit_that_is_under_way() -> None:
-    come = scores()
-    learner = learner_with(200, come)
+def test_a_snapshot_keeps_the_pending_fit() -> None:
+    incoming = scores()
+    learner = learner_with(200, incoming)
     learner.begin = at_once
-    until_begun(learner, come)
-    again = load(dump(learner))
-    assert isinstance(again, Learner)
-    assert again.begin is when_needed
+    observe_until_fit_starts(learner, incoming)
+    restored = load(dump(learner))
+    assert isinstance(restored, Learner)
+    assert restored.begin is when_needed
     for _ in range(30):
-        score = next(come)
-        assert learner.observe(*score) == again.observe(*score)
-        assert told(learner.parameters) == told(again.parameters)
+        score = next(incoming)
+        assert learner.observe(*score) == restored.observe(*score)
+        assert parameter_bytes(learner.parameters) == parameter_bytes(restored.parameters)
 
 
 @given(seed=st.integers(0, 10**6), costs=st.sampled_from(COSTS), steps=st.integers(50, 250))
 @settings(max_examples=15)
 def test_decisions_do_not_depend_on_who_computes(seed: int, costs: str, steps: int) -> None:
-    begun: list[FitTask] = []
+    started: list[FitTask] = []
 
-    def note(task: FitTask) -> Result:
-        begun.append(task)
+    def record(task: FitTask) -> Result:
+        started.append(task)
         return at_once(task)
 
-    elsewhere, here = Scheduler(LearnedPrior()), Scheduler(LearnedPrior())
-    elsewhere.fit_by(note)
+    delegating, local = Scheduler(LearnedPrior()), Scheduler(LearnedPrior())
+    delegating.fit_by(record)
     with mock.patch.object(learned, "LEAD", 0.5):
-        history = History(seed, costs, [elsewhere, here])
+        history = History(seed, costs, [delegating, local])
         history.run(steps)
-        history.agree()
-    assert elsewhere._state._learner is not None
-    assert begun or elsewhere._state._learner._count < 4
+        history.check_agreement()
+    assert delegating._state._learner is not None
+    assert started or delegating._state._learner._count < 4
 
 
-def test_costs_are_fitted_elsewhere_too() -> None:
-    begun: list[FitTask] = []
+def test_fits_of_costs_are_delegated_too() -> None:
+    started: list[FitTask] = []
 
-    def note(task: FitTask) -> Result:
-        begun.append(task)
+    def record(task: FitTask) -> Result:
+        started.append(task)
         return task.run
 
     scheduler = Scheduler()
-    scheduler.fit_by(note)  # before anybody leaves a cost open
+    scheduler.fit_by(record)  # before any study leaves a cost undeclared
     for study in range(12):
         scheduler.add_study(f"s{study}", MODELS)
     scheduler.add_device(0)
@@ -148,11 +150,11 @@ def test_costs_are_fitted_elsewhere_too() -> None:
         decision = scheduler.ask(0, time=2.0 * turn)
         assert decision is not None
         scheduler.tell(decision.trial, 0.1 * (turn % 7), time=2.0 * turn + 1.0 + turn % 3 / 3.0)
-    # Those of scores are warped, those of log costs never.
-    assert {task.switches.warp for task in begun} == {True, False}
+    # Fits of scores may use a warp, fits of log costs never do.
+    assert {task.switches.warp for task in started} == {True, False}
 
 
-def test_a_block_that_believes_it_already_is_left_alone() -> None:
+def test_adopting_the_same_prior_changes_nothing() -> None:
     scheduler = Scheduler()
     scheduler.add_study("s", MODELS)
     scheduler.add_device(0)

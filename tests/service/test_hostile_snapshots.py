@@ -1,4 +1,4 @@
-"""Snapshots that are damaged, that are none, or that were made to do harm: refused, nothing run."""
+"""Damaged, invalid and malicious snapshots are refused, and no code in them runs."""
 
 import pickle
 import zlib
@@ -17,11 +17,11 @@ from bentham.service.fold.snapshots import dump, load
 
 
 def sealed(raw: bytes) -> bytes:
-    """A pickle under a header that is in order: what somebody hostile can make as well."""
+    """Return a pickle with a valid header, as an attacker could create it."""
     return snapshots._sealed(zlib.compress(raw), len(raw))
 
 
-def named(module: str, name: str) -> bytes:
+def global_of(module: str, name: str) -> bytes:
     return f"c{module}\n{name}\n".encode()
 
 
@@ -30,11 +30,11 @@ def text(value: str) -> bytes:
 
 
 def called(module: str, name: str, *arguments: str) -> bytes:
-    """The opcodes that call something with texts, and leave what it returns on the stack."""
-    return named(module, name) + b"(" + b"".join(map(text, arguments)) + b"tR"
+    """Return opcodes that call a function with strings and leave its result on the stack."""
+    return global_of(module, name) + b"(" + b"".join(map(text, arguments)) + b"tR"
 
 
-def made(name: str) -> bytes:
+def instance_of(name: str) -> bytes:
     return called("bentham.service.fold.snapshots", "_instance", name)
 
 
@@ -75,9 +75,9 @@ def snapshot() -> bytes:
         ("collections", "deque.__init__"),
     ],
 )
-def test_what_is_not_a_maker_is_not_found(module: str, name: str, tmp_path: Path) -> None:
-    sign = tmp_path / "sign"
-    command = f"touch {sign}" if name in ("system", "Popen") else f"open({str(sign)!r}, 'w')"
+def test_other_functions_are_refused(module: str, name: str, tmp_path: Path) -> None:
+    marker = tmp_path / "sign"
+    command = f"touch {marker}" if name in ("system", "Popen") else f"open({str(marker)!r}, 'w')"
     for raw in (
         b"\x80\x05" + called(module, name, command) + b".",
         b"\x80\x05" + text(module) + text(name) + b"\x93" + text(command) + b"\x85R.",
@@ -85,14 +85,14 @@ def test_what_is_not_a_maker_is_not_found(module: str, name: str, tmp_path: Path
     ):
         with pytest.raises(InvalidSnapshot, match="refers to"):
             load(sealed(raw))
-    assert not sign.exists()
+    assert not marker.exists()
 
 
-def test_the_attack_is_one(tmp_path: Path) -> None:
-    # So that the test above shows that the loader refuses, not that the attack was none.
-    sign = tmp_path / "sign"
-    pickle.loads(b"\x80\x05" + called("os", "system", f"touch {sign}") + b".")
-    assert sign.exists()
+def test_the_attack_works_with_plain_pickle(tmp_path: Path) -> None:
+    # The attack works with plain pickle, so the test above shows that the loader refuses it.
+    marker = tmp_path / "sign"
+    pickle.loads(b"\x80\x05" + called("os", "system", f"touch {marker}") + b".")
+    assert marker.exists()
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_the_attack_is_one(tmp_path: Path) -> None:
         ":",
     ],
 )
-def test_only_classes_of_the_fold_are_made(name: str) -> None:
+def test_only_classes_of_the_state_are_instantiated(name: str) -> None:
     with pytest.raises(InvalidSnapshot):
-        load(sealed(b"\x80\x05" + made(name) + b"."))
+        load(sealed(b"\x80\x05" + instance_of(name) + b"."))
 
 
 def test_no_constructor_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,10 +146,10 @@ def test_no_constructor_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        named("bentham.service.fold.snapshots", "_instance"),
-        named("bentham.service.fold.snapshots", "_member"),
-        named("collections", "deque"),
-        named("collections", "OrderedDict"),
+        global_of("bentham.service.fold.snapshots", "_instance"),
+        global_of("bentham.service.fold.snapshots", "_member"),
+        global_of("collections", "deque"),
+        global_of("collections", "OrderedDict"),
         called(
             "bentham.service.fold.snapshots",
             "_member",
@@ -168,14 +168,14 @@ def test_nothing_of_the_program_is_changed(target: bytes, state: bytes) -> None:
     assert not hasattr(Reason.POLICY, "x")
 
 
-def test_arrays_are_of_numbers_and_as_long_as_they_say() -> None:
-    def array(*told: Any) -> bytes:
-        return pickle.dumps(_Told(*told), protocol=5)
+def test_arrays_must_be_numeric_and_have_the_declared_size() -> None:
+    def array(*arguments: Any) -> bytes:
+        return pickle.dumps(_ArrayCall(*arguments), protocol=5)
 
     good = load(sealed(array("<f8", (2,), "C", bytes(16))))
     assert isinstance(good, np.ndarray)
     assert not good.flags.writeable
-    for told in (
+    for arguments in (
         ("|O", (2,), "C", bytes(16)),
         ("V8", (2,), "C", bytes(16)),
         ("O", (2,), "C", bytes(16)),
@@ -191,17 +191,17 @@ def test_arrays_are_of_numbers_and_as_long_as_they_say() -> None:
         ("<f8", (2,), "X", bytes(16)),
     ):
         with pytest.raises(InvalidSnapshot):
-            load(sealed(array(*told)))
+            load(sealed(array(*arguments)))
 
 
-class _Told:
-    """Pickles as a call of the maker of arrays."""
+class _ArrayCall:
+    """Pickles as a call of the function that creates arrays."""
 
-    def __init__(self, *told: Any):
-        self.told = told
+    def __init__(self, *arguments: Any):
+        self.arguments = arguments
 
     def __reduce__(self) -> Any:
-        return snapshots._array, self.told
+        return snapshots._array, self.arguments
 
 
 @pytest.mark.parametrize(
@@ -212,22 +212,22 @@ class _Told:
         b"\x80\x05",
         b"\x80\x63N.",
         b"not a pickle",
-        b"\x80\x05N.N.",  # goes on
+        b"\x80\x05N.N.",  # continues after the end
         b"\x80\x05h\x00.",
         b"\x80\x05\x97.",  # a buffer from outside
         b"P1\n.",  # a persistent object
         b"\x82\x01.",  # an extension
-        b"\x80\x05\x96" + (1 << 62).to_bytes(8, "little") + b".",  # an array too large to be
+        b"\x80\x05\x96" + (1 << 62).to_bytes(8, "little") + b".",  # an impossibly large array
         b"\x80\x05\x8e" + (1 << 40).to_bytes(8, "little") + b"short",
         b"\x80\x05\x95" + (1 << 60).to_bytes(8, "little") + b"N.",
     ],
 )
-def test_what_is_no_pickle(raw: bytes) -> None:
+def test_invalid_pickles(raw: bytes) -> None:
     with pytest.raises(InvalidSnapshot):
         load(sealed(raw))
 
 
-def test_no_more_is_unpacked_than_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_is_unpacked_than_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = pickle.dumps(bytes(10**7), protocol=5)
     bomb = zlib.compress(raw, 9)
     assert len(bomb) < 20_000
@@ -245,13 +245,13 @@ def test_no_more_is_unpacked_than_was_said(monkeypatch: pytest.MonkeyPatch) -> N
         dump(bytes(1001))
 
 
-def test_every_flipped_bit_is_found(snapshot: bytes) -> None:
-    for place in range(len(snapshot)):
+def test_every_flipped_bit_is_detected(snapshot: bytes) -> None:
+    for offset in range(len(snapshot)):
         for bit in range(8):
-            spoiled = bytearray(snapshot)
-            spoiled[place] ^= 1 << bit
+            corrupt = bytearray(snapshot)
+            corrupt[offset] ^= 1 << bit
             with pytest.raises(InvalidSnapshot):
-                load(bytes(spoiled))
+                load(bytes(corrupt))
     assert load(snapshot) is not None
 
 

@@ -1,4 +1,4 @@
-"""Models described by a family and features: validated, told, learned from, and foreseen by."""
+"""Models described by a family and features: validation, events, learning and prediction."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from bentham.core import (
     ModelDescription,
     Scheduler,
     SharedPrior,
-    Study,
+    StudySpec,
     event_from_dict,
     event_to_dict,
     recover,
@@ -37,7 +37,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def described(seed: int, models: int, families: int = 3) -> dict[str, ModelDescription]:
-    """Some models with a family and up to two features, some without a description."""
+    """Return descriptions of some models, with a family and up to two features."""
     rng = np.random.default_rng(seed)
     found = {}
     for model in range(models):
@@ -52,7 +52,7 @@ def names(count: int) -> list[str]:
     return [f"m{model}" for model in range(count)]
 
 
-# -- what is a description
+# -- validation
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def names(count: int) -> list[str]:
         ("f", {3: 0.5}, "feature 3"),
     ],
 )
-def test_what_is_no_description(family: object, features: object, words: str) -> None:
+def test_invalid_descriptions(family: object, features: object, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         ModelDescription(family, features)  # type: ignore[arg-type]
 
@@ -84,9 +84,9 @@ def test_what_is_no_description(family: object, features: object, words: str) ->
         ([ModelDescription("f")], "map models"),
     ],
 )
-def test_what_describes_no_study(descriptions: object, words: str) -> None:
+def test_invalid_descriptions_of_studies(descriptions: object, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
-        Study("s", {"m0": 1.0}, descriptions=descriptions)  # type: ignore[arg-type]
+        StudySpec("s", {"m0": 1.0}, descriptions=descriptions)  # type: ignore[arg-type]
 
 
 def test_a_described_study_as_plain_data() -> None:
@@ -95,10 +95,12 @@ def test_a_described_study_as_plain_data() -> None:
     description = ModelDescription("forest", {"trees": np.float32(0.5)})  # type: ignore[dict-item]
     scheduler.add_study("plain", ["a"])
     scheduler.add_study("s", ["a", "b"], descriptions={"a": description})
-    plain, told = [json.loads(json.dumps(event_to_dict(event))) for event in events]
-    assert "descriptions" not in plain["study"]  # as it was told before there were any
-    assert told["study"]["descriptions"] == {"a": {"family": "forest", "features": {"trees": 0.5}}}
-    assert [event_from_dict(plain), event_from_dict(told)] == events
+    plain, with_descriptions = [json.loads(json.dumps(event_to_dict(event))) for event in events]
+    assert "descriptions" not in plain["study"]  # the same as before descriptions existed
+    assert with_descriptions["study"]["descriptions"] == {
+        "a": {"family": "forest", "features": {"trees": 0.5}}
+    }
+    assert [event_from_dict(plain), event_from_dict(with_descriptions)] == events
 
 
 @pytest.mark.parametrize(
@@ -126,20 +128,25 @@ def test_recordings_with_bad_descriptions(descriptions: object) -> None:
 
 @given(seed=seeds, count=st.integers(1, 12))
 @settings(max_examples=40)
-def test_distances_are_those_of_the_wide_points(seed: int, count: int) -> None:
+def test_distances_agree_with_explicit_coordinates(seed: int, count: int) -> None:
     descriptions = described(seed, count)
     kinship = Kinship.of(names(count), descriptions)
     assert kinship is not None
-    # One indicator a family, one coordinate a family and feature, 0.5 where a model has none.
-    known = [descriptions.get(model) for model in names(count)]
-    families = [one.family if one else f"alone {row}" for row, one in enumerate(known)]
-    indicators = [[float(own == other) for other in sorted(set(families))] for own in families]
-    columns = sorted({(one.family, name) for one in known if one for name in one.features})
-    wide = [
-        [one.features.get(name, 0.5) if one and one.family == f else 0.5 for f, name in columns]
-        for one in known
+    # One indicator per family, and one coordinate per family and feature; 0.5 where undefined.
+    listed = [descriptions.get(model) for model in names(count)]
+    families = [model.family if model else f"alone {row}" for row, model in enumerate(listed)]
+    indicators = [
+        [float(one_family == other) for other in sorted(set(families))] for one_family in families
     ]
-    points = np.hstack([indicators, np.reshape(wide, (count, len(columns)))])
+    columns = sorted({(model.family, name) for model in listed if model for name in model.features})
+    coordinates = [
+        [
+            model.features.get(name, 0.5) if model and model.family == f else 0.5
+            for f, name in columns
+        ]
+        for model in listed
+    ]
+    points = np.hstack([indicators, np.reshape(coordinates, (count, len(columns)))])
     lengths = np.array([0.7] * len(indicators[0]) + [0.3] * len(columns))
     found = kinship.distances().correlation((0.7, 0.3))
     assert found == pytest.approx(correlation("matern52", points, lengths), abs=1e-12)
@@ -147,7 +154,7 @@ def test_distances_are_those_of_the_wide_points(seed: int, count: int) -> None:
     assert kinship.distances().correlation((0.7, 0.3), some).tolist() == found[some].tolist()
 
 
-def test_models_without_a_description_are_not_taken_for_the_same() -> None:
+def test_models_without_a_description_are_not_equal() -> None:
     kinship = Kinship.of(["a", "b", "c"], {"a": ModelDescription("f")})
     assert kinship is not None
     matrix = kinship.distances().correlation((1.0, 1.0))
@@ -158,14 +165,14 @@ def test_models_without_a_description_are_not_taken_for_the_same() -> None:
 
 @given(seed=seeds, known=st.integers(1, 6), more=st.integers(1, 4))
 @settings(max_examples=40)
-def test_regression_is_the_formula(seed: int, known: int, more: int) -> None:
+def test_regression_agrees_with_the_formula(seed: int, known: int, more: int) -> None:
     covariance = random_covariance(np.random.default_rng(seed), known + more)
-    weights, left = regression(covariance, known, 0.1)
+    weights, remaining = regression(covariance, known, 0.1)
     inner = covariance[:known, :known] + 0.1 * np.eye(known)
     expected = np.linalg.solve(inner, covariance[:known, known:]).T
     assert weights == pytest.approx(expected, abs=1e-9)
     rest = covariance[known:, known:] - expected @ covariance[:known, known:]
-    assert left == pytest.approx(rest, abs=1e-9)
+    assert remaining == pytest.approx(rest, abs=1e-9)
 
 
 targets = st.builds(
@@ -178,7 +185,7 @@ targets = st.builds(
 
 @given(seed=seeds, known=st.integers(1, 8), more=st.integers(1, 5), target=targets)
 @settings(max_examples=120)
-def test_foreseen_models_keep_it_a_covariance(
+def test_predicted_models_keep_the_covariance_valid(
     seed: int, known: int, more: int, target: Target
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -195,7 +202,7 @@ def test_foreseen_models_keep_it_a_covariance(
     assert len(wider.mean) == known + more
 
 
-def test_a_new_model_is_believed_to_be_like_its_kin() -> None:
+def test_a_new_model_resembles_similar_models() -> None:
     rng = np.random.default_rng(1)
     descriptions = {
         "good": ModelDescription("f", {"x": 0.5}),
@@ -210,21 +217,21 @@ def test_a_new_model_is_believed_to_be_like_its_kin() -> None:
     wider = extended(parameters, 5, Kinship.of(list(descriptions), descriptions))
     assert wider.mean == pytest.approx([1.0, -1.0, 1.0, -1.0, 0.0], abs=0.1)
     deviation = np.sqrt(np.diag(wider.covariance))
-    alike = wider.covariance / np.outer(deviation, deviation)
-    assert min(alike[0, 2], alike[1, 3]) > 0.95
-    # Without descriptions, or where they were found to say nothing, it is the average model.
+    correlations = wider.covariance / np.outer(deviation, deviation)
+    assert min(correlations[0, 2], correlations[1, 3]) > 0.95
+    # Without descriptions, or if they are uninformative, a new model is an average one.
     plain = extended(Parameters(parameters.mean, covariance, target=Target()), 5)
     assert plain.mean[2:].tolist() == [0.0] * 3
 
 
-def test_many_known_models_do_not_make_it_wilder() -> None:
-    # Models that are all but the same: weights that told them apart would be huge.
+def test_many_known_models_do_not_inflate_the_variance() -> None:
+    # Nearly equal models: weights that distinguish them would be huge.
     count = 200
     descriptions = {
         f"m{model}": ModelDescription("f", {"x": model / count}) for model in range(count + 1)
     }
     rng = np.random.default_rng(2)
-    covariance = np.diag(rng.uniform(0.5, 1.5, count))  # and they vary on their own after all
+    covariance = np.diag(rng.uniform(0.5, 1.5, count))  # although they vary independently
     target = Target(0.0, 0.999999, (1.6, 1.6))
     kinship = Kinship.of(list(descriptions), descriptions)
     wider = extended(Parameters(np.zeros(count), covariance, target=target), count + 1, kinship)
@@ -238,7 +245,7 @@ def test_many_known_models_do_not_make_it_wilder() -> None:
 def configurations(
     rng: np.random.Generator, values: dict[str, float], slope: float
 ) -> dict[str, ModelDescription]:
-    """Two configurations of each of four families; what each gives is noted in `values`."""
+    """Return two configurations of each of four families; store their effects in `values`."""
     descriptions = {}
     for family in range(4):
         for _ in range(2):
@@ -249,8 +256,8 @@ def configurations(
     return descriptions
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_scores_of_models_never_seen_are_foreseen(told: bool) -> None:
+@pytest.mark.parametrize("described_models", [True, False])
+def test_scores_of_new_models_are_predicted(described_models: bool) -> None:
     rng = np.random.default_rng(3)
     truth: dict[str, float] = {}
     scheduler = Scheduler()
@@ -259,25 +266,25 @@ def test_scores_of_models_never_seen_are_foreseen(told: bool) -> None:
         listed = configurations(rng, truth, slope=0.2)
         level, study = float(rng.normal(0.5, 0.1)), f"s{number}"
         scheduler.add_study(
-            study, dict.fromkeys(listed, 1.0), descriptions=listed if told else None
+            study, dict.fromkeys(listed, 1.0), descriptions=listed if described_models else None
         )
         beliefs = scheduler.beliefs(study)
         while number < 7 and (decision := scheduler.ask(0)) is not None:
             scheduler.tell(decision.trial, level + truth[decision.model])
     means = [belief.mean for belief in beliefs.values()]
-    if told:
+    if described_models:
         assert np.corrcoef(means, [truth[model] for model in beliefs])[0, 1] > 0.8
     else:
-        assert np.ptp(means) == pytest.approx(0.0, abs=1e-9)  # one is as good as another
+        assert np.ptp(means) == pytest.approx(0.0, abs=1e-9)  # all are equal
 
 
-def test_costs_of_models_never_seen_are_foreseen() -> None:
+def test_costs_of_new_models_are_predicted() -> None:
     rng = np.random.default_rng(4)
     costs, logs = CostModel(), dict[str, float]()
     trial, clock = 0, 0.0
     for number in range(8):
         listed = configurations(rng, logs, slope=3.0)  # more trees take longer
-        costs.introduce(Study(f"s{number}", dict.fromkeys(listed), descriptions=listed))
+        costs.introduce(StudySpec(f"s{number}", dict.fromkeys(listed), descriptions=listed))
         found = costs.expected(f"s{number}", list(listed), np.full(len(listed), np.nan))
         for model in listed:
             costs.start(trial, f"s{number}", model, "cpu", clock, math.nan)
@@ -287,7 +294,7 @@ def test_costs_of_models_never_seen_are_foreseen() -> None:
     assert np.corrcoef(np.log(found), [logs[model] for model in listed])[0, 1] > 0.8
 
 
-def test_a_model_is_described_once_but_whenever() -> None:
+def test_the_first_description_of_a_model_stays() -> None:
     learner = LearnedPrior().learner()
     learner.admit(["a", "b"])
     assert learner._task().features is None
@@ -297,14 +304,14 @@ def test_a_model_is_described_once_but_whenever() -> None:
     assert isinstance(learner._task().features, Kinship)
 
 
-def test_features_given_with_the_prior_stand() -> None:
-    told, untold = [
+def test_features_of_the_prior_override_descriptions() -> None:
+    described_one, plain = [
         Scheduler(LearnedPrior(["a", "b"], [[0.5, 0.6], [0.7, 0.2]], [[0.0], [1.0]]))
         for _ in range(2)
     ]
-    told.add_study("s", {"a": 1.0, "b": 1.0}, descriptions={"a": ModelDescription("f")})
-    untold.add_study("s", {"a": 1.0, "b": 1.0})
-    assert told.beliefs("s") == untold.beliefs("s")
+    described_one.add_study("s", {"a": 1.0, "b": 1.0}, descriptions={"a": ModelDescription("f")})
+    plain.add_study("s", {"a": 1.0, "b": 1.0})
+    assert described_one.beliefs("s") == plain.beliefs("s")
 
 
 def test_a_fixed_prior_learns_nothing_from_descriptions() -> None:
@@ -321,26 +328,28 @@ def test_replay_snapshots_and_fits_elsewhere_agree(lead: float) -> None:
     halfway = b""
     with mock.patch.object(learned, "LEAD", lead):
         live = Scheduler(record=events.append)
-        # By way of a pickle, as to another process.
+        # Through a pickle, as for another process.
         live.fit_by(lambda task: pickle.loads(pickle.dumps(task)).run)
         live.add_device(0, time=0.0)
         for step in range(8):
             listed = [f"m{model}" for model in rng.permutation(6 + 2 * step)[:4]]
-            own = {model: descriptions[model] for model in listed if model in descriptions}
-            live.add_study(f"s{step}", listed, descriptions=own, time=float(step))
+            listed_descriptions = {
+                model: descriptions[model] for model in listed if model in descriptions
+            }
+            live.add_study(f"s{step}", listed, descriptions=listed_descriptions, time=float(step))
             for turn in range(3):
                 decision = live.ask(0, time=step + turn / 4)
                 assert decision is not None
                 live.tell(decision.trial, float(rng.random()), time=step + (turn + 0.9) / 4)
             if step == 4:
-                halfway, kept = dump(live), len(events)
-        again = load(halfway)
-        assert isinstance(again, Scheduler)
-        for event in events[kept:]:
-            again.apply(event)
+                halfway, count = dump(live), len(events)
+        restored = load(halfway)
+        assert isinstance(restored, Scheduler)
+        for event in events[count:]:
+            restored.apply(event)
         recovered = Scheduler()
-        told = [json.loads(json.dumps(event_to_dict(event))) for event in events]
-        recover(recovered, [event_from_dict(event) for event in told])
+        serialized = [json.loads(json.dumps(event_to_dict(event))) for event in events]
+        recover(recovered, [event_from_dict(event) for event in serialized])
         assert verify(Scheduler(), events) == []
     for study in live.studies:
-        assert live.beliefs(study) == recovered.beliefs(study) == again.beliefs(study)
+        assert live.beliefs(study) == recovered.beliefs(study) == restored.beliefs(study)

@@ -1,4 +1,4 @@
-"""What is kept of known costs changes nothing but the time that it takes, to the bit."""
+"""The cache of known costs affects only speed; results are identical to the bit."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,9 @@ STEPS = st.lists(
 
 @given(steps=STEPS, seed=st.integers(0, 100))
 @settings(max_examples=100)
-def test_as_if_it_were_empty(steps: list[tuple[str, str, int]], seed: int) -> None:
+def test_results_equal_those_of_an_empty_cache(
+    steps: list[tuple[str, str, int]], seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     priors = [prior_of(number) for number in range(3)]
     prior, old = priors[0], CostQuery("d0", priors[0], {})
@@ -45,44 +47,44 @@ def test_as_if_it_were_empty(steps: list[tuple[str, str, int]], seed: int) -> No
     known = KnownCosts()
     known.believe(prior)
 
-    def asked(dataset: str) -> CostQuery:
+    def query(dataset: str) -> CostQuery:
         return CostQuery(dataset, prior, logs[dataset])
 
     def check(questions: list[CostQuery]) -> None:
-        for _ in range(2):  # what is at hand the second time is the same
+        for _ in range(2):  # the second time the result is cached
             found = known.predictions(questions)
             for question, prediction in zip(questions, found, strict=True):
                 (fresh,) = KnownCosts().predictions([question])
                 assert prediction.mean.tobytes() == fresh.mean.tobytes()
                 assert prediction.sigma.tobytes() == fresh.sigma.tobytes()
 
-    for what, dataset, number in steps:
-        if what in ("more", "other"):
-            have = dict(logs[dataset])
-            if what == "more" and number in have:
+    for step, dataset, number in steps:
+        if step in ("more", "other"):
+            existing = dict(logs[dataset])
+            if step == "more" and number in existing:
                 continue
-            logs[dataset] = {**have, number: float(rng.normal())}
-        elif what == "less":
+            logs[dataset] = {**existing, number: float(rng.normal())}
+        elif step == "less":
             logs[dataset] = {m: log for m, log in logs[dataset].items() if m != number}
-        elif what == "start":
-            posterior = known.posterior(asked(dataset))
-            fresh = KnownCosts().posterior(asked(dataset))
+        elif step == "start":
+            posterior = known.posterior(query(dataset))
+            fresh = KnownCosts().posterior(query(dataset))
             assert posterior.mean.tobytes() == fresh.mean.tobytes()
             assert posterior.variance.tobytes() == fresh.variance.tobytes()
-        elif what == "ask":
-            check([asked(dataset)])
-            old = asked(dataset)
-        elif what == "ask all":
-            check([asked(each) for each in DATASETS])
-        elif what == "ask old":  # a belief from before: of fewer logs, or of another prior
-            check([old, asked(dataset)])
+        elif step == "ask":
+            check([query(dataset)])
+            old = query(dataset)
+        elif step == "ask all":
+            check([query(each) for each in DATASETS])
+        elif step == "ask old":  # an older query: with fewer logs, or with another prior
+            check([old, query(dataset)])
         else:
             prior = priors[number]
             known.believe(prior)
 
 
 @pytest.mark.parametrize("now", [{0: 1.0, 1: 5.0, 2: 3.0}, {0: 1.0}, {1: 2.0, 0: 1.0}, {}])
-def test_what_is_no_longer_so_is_not_built_upon(now: Logs) -> None:
+def test_outdated_entries_are_not_used(now: Logs) -> None:
     prior = prior_of(0)
     known = KnownCosts()
     known.believe(prior)
@@ -93,7 +95,7 @@ def test_what_is_no_longer_so_is_not_built_upon(now: Logs) -> None:
     assert found.sigma.tobytes() == fresh.sigma.tobytes()
 
 
-def test_nothing_is_kept_of_a_prior_that_is_gone() -> None:
+def test_nothing_is_cached_for_an_old_prior() -> None:
     first, second = prior_of(0), prior_of(1)
     known = KnownCosts()
     known.believe(first)
@@ -102,16 +104,16 @@ def test_nothing_is_kept_of_a_prior_that_is_gone() -> None:
     known.believe(second)
     assert not known._posteriors
     assert not known._predictions
-    known.predictions([CostQuery("d", first, {0: 1.0})])  # somebody still believed it
+    known.predictions([CostQuery("d", first, {0: 1.0})])  # a query with the old prior
     assert not known._predictions
 
 
-def test_a_snapshot_does_without() -> None:
+def test_a_snapshot_does_not_contain_the_cache() -> None:
     known = KnownCosts()
     prior = prior_of(0)
     known.believe(prior)
     known.predictions([CostQuery("d", prior, {0: 1.0})])
-    again = load(dump(known))
-    assert isinstance(again, KnownCosts)
-    assert not again._predictions
-    assert len(dump(known)) == len(dump(again))
+    restored = load(dump(known))
+    assert isinstance(restored, KnownCosts)
+    assert not restored._predictions
+    assert len(dump(known)) == len(dump(restored))

@@ -1,4 +1,4 @@
-"""What round robin would have reached: the same trials, served in turn."""
+"""The round-robin comparison: the same trials, with studies served in turn."""
 
 from math import inf
 
@@ -10,16 +10,18 @@ from support.service_app import Service, serving
 from bentham.service.engine.scope import SERVER, Scope
 from bentham.service.views.baseline import Replays
 from bentham.service.views.estimates import Estimates
-from bentham.service.views.round_robin import Run, replayed, served_in_turn
+from bentham.service.views.round_robin import PastRun, replayed, served_in_turn
 from bentham.service.views.trend import trend_view
 
 
-def minute_by_minute(runs: list[Run], created: list[int], there: dict[str, float]) -> list[float]:
-    """The same on whole minutes, looking at every device in each: slow, and hard to get wrong."""
+def minute_by_minute(
+    runs: list[PastRun], created: list[int], present: dict[str, float]
+) -> list[float]:
+    """Return the same by checking every device in every minute: slow but simple."""
     devices = list(dict.fromkeys(run.device for run in runs))
     begins = {name: min(run.started for run in runs if run.device == name) for name in devices}
     leaves = {name: max(run.ended for run in runs if run.device == name) for name in devices}
-    leaves.update(there)
+    leaves.update(present)
     ends = [inf] * len(runs)
     busy_until = dict(begins)
     turn = len(created) - 1
@@ -29,21 +31,21 @@ def minute_by_minute(runs: list[Run], created: list[int], there: dict[str, float
                 continue
             for step in range(1, len(created) + 1):
                 study = (turn + step) % len(created)
-                left = [
-                    place
-                    for place, run in enumerate(runs)
-                    if run.study == study and ends[place] == inf
+                pending = [
+                    index
+                    for index, run in enumerate(runs)
+                    if run.study == study and ends[index] == inf
                 ]
-                if left and created[study] <= minute:
-                    run = runs[left[0]]
-                    ends[left[0]] = busy_until[device] = minute + run.ended - run.started
+                if pending and created[study] <= minute:
+                    run = runs[pending[0]]
+                    ends[pending[0]] = busy_until[device] = minute + run.ended - run.started
                     turn = study
                     break
     return ends
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_as_minute_by_minute(seed: int) -> None:
+def test_agrees_with_minute_by_minute(seed: int) -> None:
     rng = np.random.default_rng(seed)
     created = sorted(rng.integers(0, 20, rng.integers(1, 6)).tolist())
     devices = [f"d{number}" for number in range(rng.integers(1, 4))]
@@ -51,23 +53,25 @@ def test_as_minute_by_minute(seed: int) -> None:
     for _ in range(rng.integers(1, 30)):
         start, length = rng.integers(0, 60), rng.integers(1, 12)
         study, device = rng.integers(len(created)), devices[rng.integers(len(devices))]
-        runs.append(Run(int(study), device, float(start), float(start + length)))
+        runs.append(PastRun(int(study), device, float(start), float(start + length)))
     runs.sort(key=lambda run: run.started)
-    there = {name: 300.0 for name in devices if rng.random() < 0.5}
-    found = served_in_turn(runs, created, there)
-    assert found == minute_by_minute(runs, created, there)
+    present = {name: 300.0 for name in devices if rng.random() < 0.5}
+    found = served_in_turn(runs, created, present)
+    assert found == minute_by_minute(runs, created, present)
 
 
-def test_it_rests() -> None:
-    rests: list[None] = []
-    runs = [Run(0, "d", float(turn), turn + 1.0) for turn in range(1000)]
-    ends = served_in_turn(runs, [0.0], {}, lambda: rests.append(None))
+def test_it_yields_regularly() -> None:
+    yields: list[None] = []
+    runs = [PastRun(0, "d", float(turn), turn + 1.0) for turn in range(1000)]
+    ends = served_in_turn(runs, [0.0], {}, lambda: yields.append(None))
     assert ends == [run.ended for run in runs]
-    assert len(rests) == 3
+    assert len(yields) == 3
 
 
-def busy(service: Service, studies: dict[str, dict[str, float]], devices: int = 2) -> None:
-    """Studies that devices run without a pause, each model for as long as its cost says."""
+def run_without_idle_time(
+    service: Service, studies: dict[str, dict[str, float]], devices: int = 2
+) -> None:
+    """Run all models of the studies without idle time; each takes exactly its cost."""
     tenant, runner = service.tenant("a"), service.token("device")
     for name, models in studies.items():
         service.study(tenant, name, models)
@@ -96,8 +100,8 @@ MODELS = {f"m{number}": 1.0 + number for number in range(6)}
 
 
 @pytest.mark.parametrize("devices", [1, 3])
-def test_one_study_is_always_its_turn(service: Service, devices: int) -> None:
-    busy(service, {"one": MODELS}, devices)
+def test_with_one_study_round_robin_is_the_same(service: Service, devices: int) -> None:
+    run_without_idle_time(service, {"one": MODELS}, devices)
     pool = service.pool
     (study,) = pool.studies.values()
     trials = list(pool.trials.values())
@@ -108,13 +112,13 @@ def test_one_study_is_always_its_turn(service: Service, devices: int) -> None:
     assert len(study.improvements) > 1
     assert shown["round_robin"] == shown["regret"]
     assert shown["regret"][0] > shown["regret"][-1]
-    if devices == 1:  # what was before the latest is as it was
+    if devices == 1:  # earlier trials are not replayed
         replay = replayed(trials[3:], {}, trials[:3])
         assert replay is not None
         assert replay.improvements == {study.id: study.improvements}
 
 
-def test_others_over_the_same_data_have_what_it_showed(service: Service) -> None:
+def test_studies_over_the_same_data_share_scores(service: Service) -> None:
     tenant, device = service.tenant("a"), service.device()
     one = service.study(tenant, "one", ["m0", "m1"], dataset="d")
     service.report(device, service.lease(device), score=0.3).ok()
@@ -127,13 +131,13 @@ def test_others_over_the_same_data_have_what_it_showed(service: Service) -> None
     trials = list(service.pool.trials.values())
     replay = replayed(trials, {"gpu": service.clock.now})
     assert replay is not None
-    # The first took no time, and the second can begin at once where nobody waits for it.
+    # The first took no time; the second could have started at once.
     first = trials[0].started
     assert replay.improvements[one] == [(first, 0.3), (first + 2.0, 0.6)]
     assert replay.improvements[other] == [(other_created, 0.3), (other_created, 0.6)]
 
 
-def test_what_was_lost_takes_its_time(service: Service) -> None:
+def test_failed_trials_take_time(service: Service) -> None:
     tenant, device = service.tenant("a"), service.device()
     study = service.study(tenant, models=1)
     assert replayed([], {}) is None
@@ -152,8 +156,8 @@ def test_what_was_lost_takes_its_time(service: Service) -> None:
     assert replay.improvements == {study: [(service.clock.now, 0.5)]}
 
 
-def test_what_came_before_the_latest_is_as_it_was() -> None:
-    """A study that was done by then has what it had, and what ran then ends as it did."""
+def test_trials_before_the_latest_are_not_replayed() -> None:
+    """Finished studies keep their results, and running trials end as they did."""
     story = Story()
     story.devices(2)
     story.study("done", {"good": 1.0})
@@ -179,27 +183,27 @@ def test_what_came_before_the_latest_is_as_it_was() -> None:
     assert shown["round_robin"] == shown["regret"]
 
 
-def test_it_is_renewed_now_and_then() -> None:
+def test_it_is_renewed_at_intervals() -> None:
     now = [100.0]
     with serving() as service:
         replays = Replays(lambda: now[0])
         pool = service.pool
         first = replays.renew(pool, service.clock.now)
-        assert first is not None  # there is none: wait for it
+        assert first is not None  # the first one: wait for it
         first.result(10.0)
         assert replays.of(pool) is None
-        busy(service, {"one": MODELS})
+        run_without_idle_time(service, {"one": MODELS})
         waiting = replays.renew(pool, service.clock.now)
         assert waiting is first  # too early
         now[0] += 2.0
         second = replays.renew(pool, service.clock.now)
         assert second is not None
         second.result(10.0)
-        kept = replays.of(pool)
-        assert kept is not None
+        latest = replays.of(pool)
+        assert latest is not None
         now[0] += 2.0
         assert replays.renew(pool, service.clock.now) is None
-        assert replays.of(pool) is kept  # nothing has happened
+        assert replays.of(pool) is latest  # nothing has changed
         service.restart()
-        assert replays.of(service.pool) is None  # another log's
+        assert replays.of(service.pool) is None  # a replay of another log is not used
         replays.close()

@@ -11,31 +11,33 @@ from support.service_cast import FLOWERS
 from bentham import wire
 from bentham.service.views.audit import export_lines
 
+pytestmark = pytest.mark.outside
+
 CSV = {"content-type": "text/csv"}
 
 
-def test_an_upload_is_a_dataset_with_its_columns(service: Service) -> None:
+def test_an_upload_creates_a_dataset_with_its_columns(service: Service) -> None:
     lab = service.tenant("lab")
-    made = service.dataset(lab, "flowers.csv")
-    assert made["tenant"] == "lab"
-    assert made["hash"] == hashlib.sha256(FLOWERS).hexdigest()
-    assert [(each["name"], each["type"]) for each in made["columns"]] == [
+    added = service.dataset(lab, "flowers.csv")
+    assert added["tenant"] == "lab"
+    assert added["hash"] == hashlib.sha256(FLOWERS).hexdigest()
+    assert [(each["name"], each["type"]) for each in added["columns"]] == [
         ("length", "number"), ("width", "number"), ("kind", "category"),
     ]  # fmt: skip
-    assert (made["rows"], made["bytes"]) == (40, len(FLOWERS))
-    assert service.get(f"/v1/datasets/{made['id']}", lab) == made
-    content = service.request("GET", f"/v1/datasets/{made['id']}/content", token=lab)
+    assert (added["rows"], added["bytes"]) == (40, len(FLOWERS))
+    assert service.get(f"/v1/datasets/{added['id']}", lab) == added
+    content = service.request("GET", f"/v1/datasets/{added['id']}/content", token=lab)
     assert content.body == FLOWERS
-    assert service.get("/v1/datasets", lab)["items"] == [{**made, "columns": []}]
+    assert service.get("/v1/datasets", lab)["items"] == [{**added, "columns": []}]
 
 
-def test_the_same_upload_again_changes_nothing_and_another_by_that_name_is_refused(
+def test_a_repeated_upload_changes_nothing_and_other_content_is_refused(
     service: Service,
 ) -> None:
     lab = service.tenant("lab")
-    made = service.dataset(lab)
+    added = service.dataset(lab)
     head = service.pool.sequence
-    assert service.dataset(lab) == made
+    assert service.dataset(lab) == added
     assert service.pool.sequence == head
     service.post(
         "/v1/datasets", FLOWERS + b"1,1,small\n", lab, query="name=flowers.csv", headers=CSV
@@ -64,7 +66,7 @@ def test_the_catalogue_and_the_metrics_are_listed(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "headers", "status", "why"),
+    ("content", "headers", "status", "reason"),
     [
         (b"", CSV, 422, "empty"),
         (b"a,b\n1,2\n", CSV, 422, "row"),
@@ -75,46 +77,46 @@ def test_the_catalogue_and_the_metrics_are_listed(service: Service) -> None:
         (b"not parquet", {"content-type": "application/vnd.apache.parquet"}, 422, "Parquet"),
     ],
 )
-def test_what_is_no_dataset_is_refused_with_the_reason(
-    service: Service, content: bytes, headers: dict[str, str], status: int, why: str
+def test_invalid_datasets_are_refused_with_the_reason(
+    service: Service, content: bytes, headers: dict[str, str], status: int, reason: str
 ) -> None:
     lab = service.tenant("lab")
     head = service.pool.sequence
-    answer = service.post("/v1/datasets", content, lab, query="name=x", headers=headers)
-    assert why in answer.refused(status)["detail"]
+    response = service.post("/v1/datasets", content, lab, query="name=x", headers=headers)
+    assert reason in response.refused(status)["detail"]
     assert service.pool.sequence == head
     assert service.get("/v1/datasets", lab)["items"] == []
 
 
-def test_who_may_not_upload_is_told_before_anything_is_read(service: Service) -> None:
+def test_forbidden_uploads_are_refused(service: Service) -> None:
     runner = service.token("device")
     service.post("/v1/datasets", FLOWERS, runner, query="name=x", headers=CSV).refused(403)
     lab = service.tenant("lab")
     service.post("/v1/datasets", FLOWERS, lab, query="name=x&tenant=art", headers=CSV).refused(404)
 
 
-def test_an_operators_dataset_is_everybodys(service: Service) -> None:
+def test_datasets_of_operators_are_shared_by_all_tenants(service: Service) -> None:
     lab, art = service.tenant("lab"), service.tenant("art")
-    made = service.dataset("", "installed.csv")
-    assert made["tenant"] == ""
+    added = service.dataset("", "installed.csv")
+    assert added["tenant"] == ""
     for token in (lab, art):
-        assert service.get(f"/v1/datasets/{made['id']}", token) == made
-        service.request("DELETE", f"/v1/datasets/{made['id']}", token=token).refused(409)
+        assert service.get(f"/v1/datasets/{added['id']}", token) == added
+        service.request("DELETE", f"/v1/datasets/{added['id']}", token=token).refused(409)
         data = {"dataset": "installed.csv", "target": "kind"}
         body = {"name": "over installed data", "data": data, "candidates": 1}
         service.post("/v1/studies", body, token).ok(201)
     runner = service.device()
-    # Nobody learns from another's trial, though the data is the same.
+    # Tenants do not share trials, although the data is the same.
     assert len(service.run_all(runner, "gpu", lambda _: 0.5)) == 2
 
 
 def test_studies_over_the_same_data_share_their_trials(service: Service) -> None:
     lab = service.tenant("lab")
-    first = service.over(lab, "first")
+    first = service.data_study(lab, "first")
     same = service.dataset(lab, "the same by another name.csv")
     body = {"name": "second", "data": {"dataset": same["id"], "target": "kind"}, "candidates": 2}
     second = service.post("/v1/studies", body, lab).ok(201)
-    other = service.over(lab, "other", data={"split": {"kind": "folds", "seed": 1}})
+    other = service.data_study(lab, "other", data={"split": {"kind": "folds", "seed": 1}})
     assert first["dataset"] == second["dataset"] != other["dataset"]
     runner = service.device()
     leases = service.run_all(runner, "gpu", lambda _: 0.75)
@@ -129,9 +131,9 @@ def test_studies_over_the_same_data_share_their_trials(service: Service) -> None
     assert [line["device_seconds"] for line in records[1]] == [0.0, 0.0]
 
 
-def test_a_lease_says_what_to_train_and_its_device_gets_the_data(service: Service) -> None:
+def test_a_lease_contains_the_plan_and_gives_access_to_the_data(service: Service) -> None:
     lab = service.tenant("lab")
-    study = service.over(lab, metric="balanced-accuracy")
+    study = service.data_study(lab, metric="balanced-accuracy")
     runner = service.device()
     lease = service.lease(runner)
     training = lease["training"]
@@ -149,9 +151,9 @@ def test_a_lease_says_what_to_train_and_its_device_gets_the_data(service: Servic
     assert (best["metrics"], best["trial"]) == ({"accuracy": 0.6}, lease["trial"])
 
 
-def test_progress_is_seen_while_a_trial_runs_and_its_log_when_it_was_kept(service: Service) -> None:
+def test_progress_and_log_of_a_trial(service: Service) -> None:
     lab = service.tenant("lab")
-    service.over(lab)
+    service.data_study(lab)
     runner = service.device()
     lease = service.lease(runner)
     path = f"/v1/trials/{lease['trial']}"
@@ -167,36 +169,42 @@ def test_progress_is_seen_while_a_trial_runs_and_its_log_when_it_was_kept(servic
     service.request(
         "PUT", f"{path}/log", b"epoch 1\n", token=runner, query=f"fence={lease['fence']}"
     ).ok(204)
-    assert service.pool.sequence == head  # none of it is worth a line in the log
+    assert service.pool.sequence == head  # none of it is written to the log
     service.report(runner, lease, score=0.75, scores=[0.5, 0.625, 0.75]).ok()
     shown = service.get(path, lab)
     assert (shown["progress"], shown["scores"]) == (None, [0.5, 0.625, 0.75])
     assert service.request("GET", f"{path}/log", token=lab).body == b"epoch 1\n"
 
 
-def test_everything_is_there_after_a_restart() -> None:
+def test_a_restart_keeps_everything() -> None:
     with serving() as service:
         lab = service.tenant("lab")
-        study = service.over(lab)
+        study = service.data_study(lab)
         runner = service.device()
         lease = service.lease(runner)
         service.clock.advance(2.0)
         service.report(runner, lease, score=0.5, metrics={"accuracy": 0.6}).ok()
-        own = f"/v1/studies/{study['id']}"
-        seen = [own, f"{own}/record", f"{own}/candidates", "/v1/datasets", "/v1/costs"]
-        before = [service.get(path, lab) for path in seen]
+        study_path = f"/v1/studies/{study['id']}"
+        paths = [
+            study_path,
+            f"{study_path}/record",
+            f"{study_path}/candidates",
+            "/v1/datasets",
+            "/v1/costs",
+        ]
+        before = [service.get(path, lab) for path in paths]
         script = service.request("GET", f"/v1/studies/{study['id']}/script", token=lab).body
         service.restart()
-        assert [service.get(path, lab) for path in seen] == before
-        again = service.request("GET", f"/v1/studies/{study['id']}/script", token=lab).body
-        assert again == script
+        assert [service.get(path, lab) for path in paths] == before
+        script_after = service.request("GET", f"/v1/studies/{study['id']}/script", token=lab).body
+        assert script_after == script
         lease = service.lease(runner)
         got = service.request("GET", f"/v1/trials/{lease['trial']}/data", token=runner)
         assert got.body == FLOWERS
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "reason"),
     [
         ({"data": {"target": "colour"}}, "colour"),
         ({"data": {"types": {"widht": "number"}}}, "width"),
@@ -207,19 +215,19 @@ def test_everything_is_there_after_a_restart() -> None:
         ({"data": {"task": "regression"}}, "kind"),
     ],
 )
-def test_a_study_that_cannot_be_is_refused_with_the_remedy(
-    service: Service, change: dict[str, Any], why: str
+def test_invalid_studies_are_refused_with_the_remedy(
+    service: Service, change: dict[str, Any], reason: str
 ) -> None:
     lab = service.tenant("lab")
     dataset = service.dataset(lab)
     head = service.pool.sequence
     data = {"dataset": dataset["id"], "target": "kind", **change.pop("data", {})}
-    answer = service.post("/v1/studies", {"name": "a", "data": data, **change}, lab)
-    assert why in answer.refused(422)["detail"]
+    response = service.post("/v1/studies", {"name": "a", "data": data, **change}, lab)
+    assert reason in response.refused(422)["detail"]
     assert service.pool.sequence == head
 
 
-def test_data_and_models_do_not_mix(service: Service) -> None:
+def test_data_and_models_exclude_each_other(service: Service) -> None:
     lab = service.tenant("lab")
     dataset = service.dataset(lab)
     data = {"dataset": dataset["id"], "target": "kind"}
@@ -234,9 +242,9 @@ def test_data_and_models_do_not_mix(service: Service) -> None:
     service.post("/v1/studies", listed, lab).refused(422)
 
 
-def test_a_dataset_in_use_stays_and_one_that_is_dropped_is_gone(service: Service) -> None:
+def test_a_dataset_in_use_cannot_be_deleted(service: Service) -> None:
     lab = service.tenant("lab")
-    study = service.over(lab)
+    study = service.data_study(lab)
     dataset = service.get("/v1/datasets", lab)["items"][0]
     path = f"/v1/datasets/{dataset['id']}"
     service.request("DELETE", path, token=lab).refused(409, "close it first")
@@ -244,9 +252,9 @@ def test_a_dataset_in_use_stays_and_one_that_is_dropped_is_gone(service: Service
     twin = service.dataset(service.tenant("art"))
     service.request("DELETE", path, token=lab).ok()
     service.request("GET", path, token=lab).refused(404)
-    # Another tenant's content is the same, and stays.
-    kept = service.request("GET", f"/v1/datasets/{twin['id']}/content", token="")
-    assert kept.body == FLOWERS
+    # The same content of another tenant stays.
+    content = service.request("GET", f"/v1/datasets/{twin['id']}/content", token="")
+    assert content.body == FLOWERS
     files = service.app.state.context.service.intake.files
     assert files.keys("data/") == [f"data/art/{twin['hash']}"]
     assert service.dataset(lab)["id"] != dataset["id"]
@@ -254,16 +262,16 @@ def test_a_dataset_in_use_stays_and_one_that_is_dropped_is_gone(service: Service
 
 def test_a_model_keeps_its_meaning_when_the_catalogue_changes(service: Service) -> None:
     lab = service.tenant("lab")
-    service.over(lab, "before", candidates=1)
+    service.data_study(lab, "before", candidates=1)
     name, known = next(iter(service.pool.descriptions.items()))
     service.pool.descriptions[name] = type(known)(known.algorithm, {"other": 1}, known.kin)
-    after = service.over(lab, "after", candidates=1)
+    after = service.data_study(lab, "after", candidates=1)
     shown = service.get(f"/v1/studies/{after['id']}/candidates", lab)["items"]
     assert shown[0]["model"].startswith(f"{name}-")
     assert shown[0]["configuration"] == dict(known.configuration)
 
 
-def test_costs_are_compared_with_what_was_predicted(service: Service) -> None:
+def test_predicted_and_actual_costs(service: Service) -> None:
     lab = service.tenant("lab")
     service.study(lab, "a", {f"m{model}": 10.0 for model in range(4)})
     runner = service.device(kind="cpu")
@@ -286,13 +294,13 @@ def test_costs_are_compared_with_what_was_predicted(service: Service) -> None:
     assert service.get("/v1/costs", service.tenant("art"))["trials"] == 0
 
 
-def test_the_log_says_which_content_a_dataset_had_and_no_hash_of_a_token(service: Service) -> None:
-    made = service.dataset(service.tenant("lab"), "flowers.csv")
+def test_the_log_contains_hashes_of_datasets_but_not_of_tokens(service: Service) -> None:
+    added = service.dataset(service.tenant("lab"), "flowers.csv")
     records = service.get("/v1/log", query="limit=1000")["items"]
     exported = [json.loads(line) for line in export_lines(service._make_log().read())][1:]
     for shown in (records, exported):
-        (added,) = (each["body"] for each in shown if each["kind"] == "dataset-added")
-        assert added["hash"] == made["hash"] == hashlib.sha256(FLOWERS).hexdigest()
+        (event,) = (each["body"] for each in shown if each["kind"] == "dataset-added")
+        assert event["hash"] == added["hash"] == hashlib.sha256(FLOWERS).hexdigest()
         issued = [each["body"] for each in shown if each["kind"] == "token-issued"]
         assert issued
         assert not any(each.get("hash") for each in issued)

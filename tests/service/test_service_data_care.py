@@ -1,4 +1,4 @@
-"""Datasets through the service with care: limits, crashes, races, and what is left of them."""
+"""Datasets of the service: limits, crashes, races and cleanup."""
 
 import asyncio
 import subprocess
@@ -14,30 +14,32 @@ from bentham.core import SharedPrior
 from bentham.service.fold.events import PoolCreated
 from bentham.service.jobs.uploads import content_key
 
+pytestmark = pytest.mark.outside
+
 CSV = {"content-type": "text/csv"}
 
 
-def test_a_table_of_many_columns_is_read_whole(service: Service) -> None:
+def test_a_table_of_many_columns_is_read_completely(service: Service) -> None:
     lab = service.tenant("lab")
     names = [f"a column with a rather long name, number {place}" for place in range(2000)]
     rows = [",".join(f'"{name}"' for name in names)]
     rows += [",".join(str(row + place) for place in range(2000)) for row in range(12)]
-    made = service.dataset(lab, "wide.csv", "\n".join(rows).encode())
-    assert [column["name"] for column in made["columns"]] == names
-    assert (made["width"], len(made["columns"])) == (2000, 2000)
-    # A list of many such would be long: it leaves the columns out.
-    assert service.get("/v1/datasets", lab)["items"] == [{**made, "columns": []}]
-    # Nor does a name that is not there take long to refuse.
-    body = {"name": "a", "data": {"dataset": made["id"], "target": names[0][:-1] + "x"}}
+    created = service.dataset(lab, "wide.csv", "\n".join(rows).encode())
+    assert [column["name"] for column in created["columns"]] == names
+    assert (created["width"], len(created["columns"])) == (2000, 2000)
+    # Lists leave the columns out, which would be long.
+    assert service.get("/v1/datasets", lab)["items"] == [{**created, "columns": []}]
+    # An unknown column is refused quickly, although names are long and many.
+    body = {"name": "a", "data": {"dataset": created["id"], "target": names[0][:-1] + "x"}}
     service.post("/v1/studies", body, lab).refused(422, "has no column")
 
 
-def test_what_is_too_much_is_refused_before_anything_is_kept(
+def test_uploads_beyond_a_limit_are_refused(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab = service.tenant("lab")
     files = service.app.state.context.service.intake.files
-    for limit, value, why in (
+    for limit, value, reason in (
         ("MOST_DATASETS_OF_TENANT", 1, "already 1 datasets, the maximum"),
         ("MOST_BYTES_OF_TENANT", 1500, "MiB"),
         ("MOST_COLUMNS_OF_TENANT", 5, "columns in total"),
@@ -46,12 +48,12 @@ def test_what_is_too_much_is_refused_before_anything_is_kept(
         with monkeypatch.context() as patch:
             patch.setattr(f"bentham.service.commands.datasets.{limit}", value)
             more = FLOWERS + b"9,9,small\n" * 100
-            answer = service.post("/v1/datasets", more, lab, query="name=second", headers=CSV)
-            answer.refused(409, why)
+            response = service.post("/v1/datasets", more, lab, query="name=second", headers=CSV)
+            response.refused(409, reason)
         assert len(files.keys("data/")) == 1
 
 
-def test_nobodys_uploads_keep_others_from_theirs(service: Service) -> None:
+def test_uploads_of_one_tenant_do_not_block_others(service: Service) -> None:
     lab, art = service.tenant("lab"), service.tenant("art")
     slow = [
         service.begin("POST", "/v1/datasets", b"", lab, query=f"name={n}", headers=CSV, open=True)
@@ -66,23 +68,23 @@ def test_nobodys_uploads_keep_others_from_theirs(service: Service) -> None:
     service.dataset(lab)
 
 
-def test_what_a_crash_left_is_cleared_up_when_an_instance_leads() -> None:
+def test_a_new_leader_deletes_leftovers_of_a_crash() -> None:
     with serving() as service:
         lab = service.tenant("lab")
-        made = service.dataset(lab)
+        created = service.dataset(lab)
         files = service.app.state.context.service.intake.files
         files.save(f"data/lab/{'0' * 64}", [b"left by an upload that was cut off"])
         files.save("log/t_0", [b"printed"])
         service.restart()
         files = service.app.state.context.service.intake.files
         service.until(lambda: len(files.keys("data/")) == 1)
-        assert files.keys("data/") == [f"data/lab/{made['hash']}"]
+        assert files.keys("data/") == [f"data/lab/{created['hash']}"]
         assert files.keys("log/") == ["log/t_0"]
 
 
-def test_data_that_a_trial_trains_on_stays_and_logs_go_with_the_data(service: Service) -> None:
+def test_data_in_use_stays_and_logs_are_deleted_with_the_data(service: Service) -> None:
     lab = service.tenant("lab")
-    study = service.over(lab)
+    study = service.data_study(lab)
     runner = service.device()
     lease = service.lease(runner)
     path = f"/v1/trials/{lease['trial']}"
@@ -96,9 +98,9 @@ def test_data_that_a_trial_trains_on_stays_and_logs_go_with_the_data(service: Se
     service.request("GET", f"{path}/log", token=lab).refused(404)
 
 
-def test_a_closed_studys_record_ends_where_its_best_does(service: Service) -> None:
+def test_the_record_of_a_closed_study_ends_with_its_best_score(service: Service) -> None:
     lab = service.tenant("lab")
-    first, second = service.over(lab, "first"), service.over(lab, "second")
+    first, second = service.data_study(lab, "first"), service.data_study(lab, "second")
     runner = service.device()
     lease = service.lease(runner)
     service.clock.advance(1.0)
@@ -113,10 +115,10 @@ def test_a_closed_studys_record_ends_where_its_best_does(service: Service) -> No
         assert record[-1]["best"] == best
 
 
-def test_equal_splits_are_the_same_and_each_study_names_its_own_data(service: Service) -> None:
+def test_equal_splits_share_arms_and_each_study_shows_its_own_data(service: Service) -> None:
     lab = service.tenant("lab")
-    one = service.over(lab, "one", data={"split": {"kind": "folds", "share": 0.25}})
-    two = service.over(lab, "two", data={"split": {"kind": "folds", "share": 0.3}})
+    one = service.data_study(lab, "one", data={"split": {"kind": "folds", "share": 0.25}})
+    two = service.data_study(lab, "two", data={"split": {"kind": "folds", "share": 0.3}})
     assert one["dataset"] == two["dataset"]
     renamed = service.dataset(lab, "by another name.csv")
     body = {"name": "three", "data": {"dataset": renamed["id"], "target": "kind"}}
@@ -129,7 +131,7 @@ def test_equal_splits_are_the_same_and_each_study_names_its_own_data(service: Se
     }  # fmt: skip
 
 
-def test_names_without_end_leave_room_for_what_everybody_draws(
+def test_limits_on_model_names_do_not_affect_standard_models(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bentham.service.commands.studies.MOST_MODELS_OF_TENANT", 4)
@@ -137,25 +139,25 @@ def test_names_without_end_leave_room_for_what_everybody_draws(
     lab, art = service.tenant("lab"), service.tenant("art")
     study = service.study(art, "a", {f"m{model}": 1.0 for model in range(4)})
     service.post(f"/v1/studies/{study}/close", None, art).ok()
-    # Whoever closes a study has named its models all the same.
+    # Models of closed studies count too.
     service.post("/v1/studies", {"name": "b", "models": ["x"]}, art).refused(409, "in total")
     service.study(lab, "a", {"x": 1.0, "y": 1.0})
-    # The pool is full: what another tenant has named is refused as what nobody has.
-    told = {
+    # The limit is reached: names of another tenant are refused like unknown ones.
+    refusals = {
         model: service.post("/v1/studies", {"name": "c", "models": [model]}, lab).refused(409)
         for model in ("m0", "nobodys")
     }
-    assert len({answer["detail"] for answer in told.values()}) == 1
+    assert len({refusal["detail"] for refusal in refusals.values()}) == 1
     for token in (lab, art):
-        made = service.over(token, "standard", candidates=40)
-        assert made["models"] == 40
-    # Beyond what is standard, drawn models count as others do.
+        created = service.data_study(token, "standard", candidates=40)
+        assert created["models"] == 40
+    # Models beyond the standard candidates count toward the limit.
     body = {"dataset": "flowers.csv", "target": "kind"}
     more = {"name": "d", "data": body, "algorithms": ["random-forest"], "candidates": 300}
     service.post("/v1/studies", more, lab).refused(409)
 
 
-def test_what_the_scheduler_refuses_leaves_nothing() -> None:
+def test_a_study_refused_by_the_scheduler_changes_nothing() -> None:
     prior = SharedPrior(["m0"], [0.5], [[0.1]]).describe()
     with serving(first=PoolCreated("mdmt", "none", 0, 3, 1.0, prior)) as service:
         lab = service.tenant("lab")
@@ -167,7 +169,7 @@ def test_what_the_scheduler_refuses_leaves_nothing() -> None:
         assert (service.pool.descriptions, service.pool.tenants["lab"].trained_columns) == ({}, 0)
 
 
-def test_a_model_that_no_device_can_run_fails_and_one_that_another_can_is_left_to_it(
+def test_a_model_fails_only_when_no_device_can_run_it(
     service: Service,
 ) -> None:
     lab = service.tenant("lab")
@@ -197,46 +199,49 @@ def test_one_of_two_copies_can_be_dropped(service: Service) -> None:
     assert got.body == FLOWERS
 
 
-def test_a_disk_that_takes_no_upload_is_said_to_be_so_and_nothing_stays_taken(
+def test_a_full_disk_is_reported_and_blocks_no_later_upload(
     service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     lab = service.tenant("lab")
     with monkeypatch.context() as patch:
         patch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
         for _ in range(5):
-            answer = service.post("/v1/datasets", FLOWERS, lab, query="name=x", headers=CSV)
-            answer.refused(503, "uploads cannot be accepted now")
+            response = service.post("/v1/datasets", FLOWERS, lab, query="name=x", headers=CSV)
+            response.refused(503, "uploads cannot be accepted now")
     service.dataset(lab)
 
 
-def test_uploads_of_a_server_that_was_killed_are_forgotten(
+def test_upload_files_of_a_killed_server_are_deleted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ended = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True).stdout.strip()
-    left, own = tmp_path / f"bentham-upload-{ended}-x", tmp_path / f"bentham-upload-{getpid()}-x"
-    others = tmp_path / "bentham-upload-of-somebody"
-    for path in (left, own, others):
+    leftover, own = (
+        tmp_path / f"bentham-upload-{ended}-x",
+        tmp_path / f"bentham-upload-{getpid()}-x",
+    )
+    unrelated = tmp_path / "bentham-upload-of-somebody"
+    for path in (leftover, own, unrelated):
         path.write_text("data")
     with serving() as service:
-        service.until(lambda: not left.exists())
+        service.until(lambda: not leftover.exists())
         assert own.exists()
-        assert others.exists()
+        assert unrelated.exists()
 
 
-def test_what_is_added_while_left_overs_are_cleared_up_stays(service: Service) -> None:
+def test_data_added_during_cleanup_stays(service: Service) -> None:
     lab = service.tenant("lab")
     known = service.pool.datasets[service.dataset(lab)["id"]]
-    front, fresh = service.app.state.context.service, replace(known, id="d_1", hash="1" * 64)
-    intake = front.intake
+    running, added = service.app.state.context.service, replace(known, id="d_1", hash="1" * 64)
+    intake = running.intake
 
     async def scenario() -> None:
         async with intake.keeping:
-            clearing = asyncio.create_task(front.drop_left_over())
+            cleanup = asyncio.create_task(running.drop_left_over())
             await asyncio.sleep(0.01)
-            intake.files.save(content_key("lab", fresh.hash), [b"just uploaded"])
-            service.pool.datasets["d_1"] = fresh
-        await clearing
+            intake.files.save(content_key("lab", added.hash), [b"just uploaded"])
+            service.pool.datasets["d_1"] = added
+        await cleanup
 
     service.run(scenario())
-    assert intake.files.size(content_key("lab", fresh.hash)) is not None
+    assert intake.files.size(content_key("lab", added.hash)) is not None

@@ -1,4 +1,4 @@
-"""Fairness and stop rules as tenants see them: weights, limits, the day, patience, deadlines."""
+"""Fairness and stop rules of the service: weights, limits, patience, deadlines, pauses."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def rules(service: Service, lease: Any) -> list[str]:
 
 
 class TestWeights:
-    def test_a_weight_says_so_when_it_decides_and_only_then(self, service: Service) -> None:
+    def test_a_weight_is_reported_only_if_it_changed_the_decision(self, service: Service) -> None:
         service.tenant("light")
         heavy = service.tenant("heavy", weight=100.0)
         light = service.token("tenant", tenant="light")
@@ -35,9 +35,7 @@ class TestWeights:
         lease = service.lease(three, "three")
         assert (lease["study"], rules(service, lease)) == (second, [])
 
-    def test_a_study_paused_while_weights_change_comes_back_with_the_new_one(
-        self, service: Service
-    ) -> None:
+    def test_a_resumed_study_has_the_changed_weight(self, service: Service) -> None:
         token = service.tenant("a")
         study = service.study(token, weight=3.0)
         service.post(f"/v1/studies/{study}/pause", None, token).ok()
@@ -47,11 +45,11 @@ class TestWeights:
         (gain,) = decision(service, lease)["gains"]
         assert gain["weight"] == 6.0
 
-    def test_a_weight_too_small_to_multiply_is_refused_whole(self, service: Service) -> None:
+    def test_a_weight_too_small_is_refused(self, service: Service) -> None:
         token = service.tenant("a")
         studies = [service.study(token, f"s{n}", weight=w) for n, w in enumerate((1.0, 1e-6))]
-        answer = service.request("PATCH", "/v1/tenants/a", {"weight": 5e-324})
-        assert answer.status == 422
+        response = service.request("PATCH", "/v1/tenants/a", {"weight": 5e-324})
+        assert response.status == 422
         lease = service.lease(service.device())
         assert lease["study"] == studies[0]
         assert decision(service, lease)["gains"][0]["weight"] == 1.0
@@ -60,7 +58,7 @@ class TestWeights:
 
 
 class TestLimits:
-    def test_a_tenant_runs_no_more_trials_than_it_may(self, service: Service) -> None:
+    def test_limit_on_running_trials(self, service: Service) -> None:
         one = service.tenant("one", limits={"running_trials": 1}, weight=100.0)
         other = service.tenant("other")
         mine, theirs = service.study(one, models=5), service.study(other, models=5)
@@ -71,7 +69,7 @@ class TestLimits:
         assert second["study"] == theirs
         (change, *_) = decision(service, second)["changes"]
         assert (change["rule"], change["instead"]["study"]) == ("running-trials", mine)
-        # The tenant that got it is not told of the other's limit.
+        # The limit of another tenant is not shown.
         own = service.get(f"/v1/decisions/{second['trial']}", other)
         assert own["changes"] == []
         service.report(a, first, score=0.5).ok()
@@ -81,7 +79,7 @@ class TestLimits:
         service.request("PATCH", "/v1/tenants/one", {"limits": {}}).ok()
         assert service.lease(c, "c")["study"] == mine
 
-    def test_device_time_is_counted_by_the_day_in_utc(self, service: Service) -> None:
+    def test_device_time_is_counted_per_utc_day(self, service: Service) -> None:
         one = service.tenant("one", limits={"device_seconds_per_day": 100.0}, weight=100.0)
         other = service.tenant("other")
         mine, theirs = service.study(one, models=9), service.study(other, models=9)
@@ -91,7 +89,7 @@ class TestLimits:
         across = service.lease(device)
         assert across["study"] == mine
         service.clock.set(midnight + 15.0)
-        service.report(device, across, score=0.5).refused(409)  # the lease ran out in between
+        service.report(device, across, score=0.5).refused(409)  # the lease has expired
         assert service.get("/v1/tenants/one")["device_seconds_today"] == 15.0
         assert service.get("/v1/tenants/one")["device_seconds"] == 35.0
         for _ in range(3):
@@ -99,7 +97,7 @@ class TestLimits:
             assert lease["study"] == mine
             assert "device-time" not in rules(service, lease)
             service.clock.advance(29.0)
-            service.report(device, lease, "fail", final=True).ok()  # nothing is learned
+            service.report(device, lease, "fail", final=True).ok()  # without a score
         assert service.get("/v1/tenants/one")["device_seconds_today"] == 102.0
         lease = service.lease(device)
         assert lease["study"] == theirs
@@ -114,7 +112,7 @@ class TestLimits:
         assert service.lease(device, "new")["study"] == mine
         assert service.get("/v1/tenants/one")["device_seconds_today"] == 0.0
 
-    def test_a_running_trial_uses_the_day_up(self, service: Service) -> None:
+    def test_running_trials_count_toward_the_daily_limit(self, service: Service) -> None:
         one = service.tenant("one", limits={"device_seconds_per_day": 10.0})
         service.study(one, models=5)
         a, b = service.device("a"), service.device("b")
@@ -127,7 +125,7 @@ class TestLimits:
 
 
 class TestPatience:
-    def test_the_guard_serves_who_waited_and_says_so_to_operators_only(self) -> None:
+    def test_the_guard_is_shown_to_operators_only(self) -> None:
         with serving(patience=6) as service:
             heavy, light = service.tenant("heavy", weight=1e6), service.tenant("light")
             service.study(heavy, models={f"m{n}": 1.0 for n in range(20)})
@@ -177,7 +175,7 @@ class TestStopRules:
         assert shown["reason"].startswith("stop rule: expected gain")
         assert count == 1
 
-    def test_none_is_met(self) -> None:
+    def test_no_rule_is_met(self) -> None:
         shown, count = self.run({"trials": 6, "cost": 99.0, "deadline": NOON + 99.0})
         assert (shown["state"], count) == ("closed", 6)
 
@@ -196,7 +194,7 @@ class TestStopRules:
         late = {"name": "late", "models": ["m0"], "stop": {"deadline": NOON}}
         service.post("/v1/studies", late, token).refused(422, "deadline")
 
-    def test_no_more_trials_are_begun_than_wanted(self, service: Service) -> None:
+    def test_no_more_trials_are_started_than_the_limit(self, service: Service) -> None:
         token = service.tenant("a")
         study = service.study(token, models=5, stop={"trials": 2})
         devices = {name: service.device(name) for name in ("a", "b", "c")}
@@ -226,6 +224,6 @@ class TestPauses:
         service.report(device, lease, score=0.9).ok()
         assert service.get(f"/v1/studies/{study}")["incumbent"]["score"] == 0.9
         assert service.lease(device) is None
-        for how in ("pause", "resume"):
-            service.post(f"/v1/studies/{study}/{how}", None, token).refused(409, "is closed")
+        for action in ("pause", "resume"):
+            service.post(f"/v1/studies/{study}/{action}", None, token).refused(409, "is closed")
         service.post(f"/v1/studies/{study}/close", None, token).ok()

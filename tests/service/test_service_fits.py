@@ -1,4 +1,4 @@
-"""Fits in a process of their own: the same to the bit, and nothing hangs on the process."""
+"""Fits in a separate process: identical to the bit, and the service survives its failure."""
 
 import os
 import signal
@@ -22,6 +22,8 @@ from bentham.service.jobs import fits
 from bentham.service.jobs.fits import FitProcess
 from bentham.storage import MemoryDatabase, MemoryLog
 
+pytestmark = pytest.mark.outside
+
 WAIT = 30.0
 
 
@@ -43,57 +45,57 @@ def assert_equal(found: Parameters | None, expected: Parameters | None) -> None:
     for name in ("mean", "covariance"):
         one, other = getattr(found, name), getattr(expected, name)
         assert one.tobytes() == other.tobytes()
-        assert one.strides == other.strides  # in another order numpy would add up otherwise
+        assert one.strides == other.strides  # numpy sums in another order if strides differ
     rest = ("warp", "strengths", "target")
     assert [repr(getattr(found, name)) for name in rest] == [
         repr(getattr(expected, name)) for name in rest
     ]
 
 
-def until(true: Callable[[], object]) -> None:
-    end = time.monotonic() + WAIT
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.01)
 
 
 @pytest.fixture
 def process() -> Iterator[FitProcess]:
-    made = FitProcess()
-    yield made
-    made.close()
+    started = FitProcess()
+    yield started
+    started.close()
 
 
-def begun(process: FitProcess, what: FitTask) -> fits._Job:
-    """A job that the process has ended."""
-    job = process.begin(what).__self__  # type: ignore[attr-defined]
+def finished_job(process: FitProcess, fit_task: FitTask) -> fits._Job:
+    """Start a fit; return its job once the process has finished it."""
+    job = process.begin(fit_task).__self__  # type: ignore[attr-defined]
     assert isinstance(job, fits._Job)
     until(job._ended.is_set)
     return job
 
 
-def test_another_process_finds_the_same(process: FitProcess) -> None:
+def test_the_process_computes_the_same(process: FitProcess) -> None:
     for seed in range(3):
-        job = begun(process, task(seed))
+        job = finished_job(process, task(seed))
         assert job._state == "done"
         assert_equal(job.result(), task(seed).run())
 
 
-def test_what_is_needed_before_its_turn_is_computed_here(process: FitProcess) -> None:
+def test_a_fit_needed_before_its_turn_is_computed_here(process: FitProcess) -> None:
     one, other = process.begin(task(1)), process.begin(task(2))
     assert_equal(other(), task(2).run())
     assert_equal(one(), task(1).run())
     job = fits._Job(task(3), lambda: None)
     assert_equal(job.result(), task(3).run())
-    assert not job.take_up()  # nobody else computes it any more
+    assert not job.take_up()  # no process may start it any more
 
 
 def test_a_process_that_is_killed_is_replaced(process: FitProcess) -> None:
-    begun(process, task())
+    finished_job(process, task())
     process._kill()
     with structlog.testing.capture_logs():
         for seed in range(2):
-            job = begun(process, task(seed))
+            job = finished_job(process, task(seed))
             assert_equal(job.result(), task(seed).run())
     assert job._state == "done"
 
@@ -108,12 +110,12 @@ def test_a_process_that_is_killed_is_replaced(process: FitProcess) -> None:
         "print('ready'); print('cno.such\\nthing', flush=True); input()",
     ],
 )
-def test_a_process_that_is_of_no_use_is_given_up(program: str) -> None:
+def test_a_process_that_keeps_failing_is_not_restarted(program: str) -> None:
     process = FitProcess([sys.executable, "-c", program])
     try:
         with structlog.testing.capture_logs() as logs:
             for _ in range(fits.MOST_FAILURES):
-                job = begun(process, task())
+                job = finished_job(process, task())
                 assert job._state == "failed"
                 assert_equal(job.result(), task().run())
         assert [log["log_level"] for log in logs] == ["warning"] * fits.MOST_FAILURES
@@ -140,9 +142,9 @@ def test_a_process_that_is_stuck_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
         process.close()
 
 
-def test_it_ends_when_it_is_closed_and_says_nothing() -> None:
+def test_closing_ends_the_process_without_log_messages() -> None:
     process = FitProcess()
-    begun(process, task())
+    finished_job(process, task())
     process.begin(task(datasets=400))
     child = process._process
     assert child is not None
@@ -159,10 +161,10 @@ def test_it_does_not_outlive_the_service(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(
         "import sys, time\n"
-        "from service.test_service_fits import begun, task\n"
+        "from service.test_service_fits import finished_job, task\n"
         "from bentham.service.jobs.fits import FitProcess\n"
         "process = FitProcess()\n"
-        "begun(process, task())\n"
+        "finished_job(process, task())\n"
         "print(process._process.pid, flush=True)\n"
         "time.sleep(1000)\n"
     )
@@ -173,21 +175,21 @@ def test_it_does_not_outlive_the_service(tmp_path: Path) -> None:
     assert parent.stdout is not None
     try:
         child = int(parent.stdout.readline())
-        os.kill(child, signal.SIGINT)  # as a terminal interrupts all: not for this one to heed
+        os.kill(child, signal.SIGINT)  # as Ctrl-C in a terminal does; this process must ignore it
         os.kill(child, 0)
     finally:
         parent.kill()
         parent.communicate()
 
-    def gone() -> bool:
+    def has_ended() -> bool:
         with suppress(FileNotFoundError):
             return Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
         return True
 
-    until(gone)
+    until(has_ended)
 
 
-def test_a_service_has_its_fits_computed_elsewhere_and_decides_the_same() -> None:
+def test_a_service_with_a_fit_process_decides_the_same() -> None:
     database = MemoryDatabase()
     service = Service(lambda: MemoryLog(database))
     used: list[str] = []
@@ -198,14 +200,14 @@ def test_a_service_has_its_fits_computed_elsewhere_and_decides_the_same() -> Non
     assert learner is not None
     assert learner.begin == begin
 
-    def noted(what: FitTask) -> Callable[[], Parameters | None]:
-        result = begin(what)
+    def recorded(fit_task: FitTask) -> Callable[[], Parameters | None]:
+        result = begin(fit_task)
         job = result.__self__  # type: ignore[attr-defined]
-        until(job._ended.is_set)  # so that it is this one that is used
+        until(job._ended.is_set)  # so that its result is used
         used.append(job._state)
         return result
 
-    service.pool.scheduler.fit_by(noted)
+    service.pool.scheduler.fit_by(recorded)
     rng = np.random.default_rng(0)
     owner = service.tenant("a")
     for study in range(12):
@@ -216,10 +218,12 @@ def test_a_service_has_its_fits_computed_elsewhere_and_decides_the_same() -> Non
     assert set(used) == {"done"}
     child = fits._process
     assert child is not None
-    seen = repr([service.pool.scheduler.beliefs(study) for study in service.pool.scheduler.studies])
+    before = repr(
+        [service.pool.scheduler.beliefs(study) for study in service.pool.scheduler.studies]
+    )
     service.close()
     assert child.poll() is not None
-    again = Service(lambda: MemoryLog(database))
-    scheduler = again.pool.scheduler
-    assert repr([scheduler.beliefs(study) for study in scheduler.studies]) == seen
-    again.close()
+    restarted = Service(lambda: MemoryLog(database))
+    scheduler = restarted.pool.scheduler
+    assert repr([scheduler.beliefs(study) for study in scheduler.studies]) == before
+    restarted.close()

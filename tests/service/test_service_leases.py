@@ -1,4 +1,4 @@
-"""One trial, at most one observation: leases, fences, losses, reports that come late or twice."""
+"""Every trial gives at most one observation: leases, fences, losses, late and repeated reports."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def device(service: Service) -> str:
 
 
 def beliefs(service: Service) -> dict[str, dict[str, Belief]]:
-    """All that is believed of the studies being served, to the bit."""
+    """Return the beliefs about all served studies."""
     scheduler = service.pool.scheduler
     return {study: scheduler.beliefs(study) for study in scheduler.studies}
 
@@ -30,9 +30,7 @@ def state(service: Service, lease: Any) -> tuple[str, str]:
 
 
 class TestLeases:
-    def test_a_lease_says_all_that_a_device_needs(
-        self, service: Service, tenant: str, device: str
-    ) -> None:
+    def test_content_of_a_lease(self, service: Service, tenant: str, device: str) -> None:
         study = service.study(tenant, "wine", {"svm": 30.0}, dataset="w", metric="accuracy")
         lease = service.lease(device)
         assert len(lease.pop("trial")) == 18
@@ -43,23 +41,25 @@ class TestLeases:
             "configuration": {}, "training": None,
         }  # fmt: skip
 
-    @pytest.mark.parametrize("hangs_up", [True, False], ids=["hangs up", "is only gone"])
-    def test_a_worker_that_is_gone_takes_nothing(
-        self, service: Service, tenant: str, device: str, hangs_up: bool
+    @pytest.mark.parametrize(
+        "disconnects", [True, False], ids=["disconnects", "does not disconnect"]
+    )
+    def test_a_dead_worker_gets_no_lease(
+        self, service: Service, tenant: str, device: str, disconnects: bool
     ) -> None:
-        """It died while it waited for work; its successor must not find the device at work."""
+        """It died while waiting for work; its successor must not find the device busy."""
         waiting = service.begin("POST", "/v1/devices/gpu/lease", {"wait": 20.0}, device)
-        service.get("/v1/devices")  # by now it waits
-        if hangs_up:
+        service.get("/v1/devices")  # now it is waiting
+        if disconnects:
             waiting.hang_up()
         else:
             service.device(token=device)
         service.study(tenant)
-        answer = service.finish(waiting)
-        assert answer.status == (204 if hangs_up else 409)
+        response = service.finish(waiting)
+        assert response.status == (204 if disconnects else 409)
         assert service.lease(device)["attempt"] == 1
 
-    def test_heartbeats_keep_a_lease_and_silence_ends_it(
+    def test_heartbeats_renew_a_lease_and_silence_ends_it(
         self, service: Service, tenant: str, device: str
     ) -> None:
         service.study(tenant)
@@ -72,11 +72,11 @@ class TestLeases:
             }  # fmt: skip
         service.clock.advance(29.9)
         assert state(service, lease) == ("running", "")
-        service.clock.advance(0.35)  # time is looked at every quarter of a second
+        service.clock.advance(0.35)  # leases are checked every quarter of a second
         assert state(service, lease) == ("lost", "the lease ran out")
         service.report(device, lease, "heartbeat").refused(409, "lost (the lease ran out)")
 
-    def test_only_the_clock_that_never_jumps_ends_a_lease(
+    def test_only_the_monotonic_clock_ends_a_lease(
         self, service: Service, tenant: str, device: str
     ) -> None:
         service.study(tenant)
@@ -88,7 +88,7 @@ class TestLeases:
         service.clock.moment += 30.25
         assert state(service, lease) == ("lost", "the lease ran out")
 
-    def test_a_lost_arm_returns_twice_and_then_has_failed(
+    def test_an_arm_fails_after_three_losses(
         self, service: Service, tenant: str, device: str
     ) -> None:
         study = service.study(tenant, models=1)
@@ -103,7 +103,7 @@ class TestLeases:
         (candidate,) = service.get(f"/v1/studies/{study}/candidates", tenant)["items"]
         assert candidate["state"] == "failed"
 
-    def test_a_failed_arm_returns_unless_that_is_final(
+    def test_a_failed_arm_is_retried_unless_the_failure_is_final(
         self, service: Service, tenant: str, device: str
     ) -> None:
         study = service.study(tenant, models=1)
@@ -116,7 +116,7 @@ class TestLeases:
         assert service.lease(device) is None
         assert service.get(f"/v1/studies/{study}")["trials"]["failed"] == 2
 
-    def test_a_released_trial_is_no_attempt(
+    def test_a_released_trial_does_not_count_as_an_attempt(
         self, service: Service, tenant: str, device: str
     ) -> None:
         study = service.study(tenant, models=1)
@@ -137,12 +137,12 @@ class TestLeases:
         service.post("/v1/devices/gpu/lease", {}, device).refused(409, lease["trial"])
 
     def test_nothing_to_run_is_no_content(self, service: Service, device: str) -> None:
-        answer = service.post("/v1/devices/gpu/lease", {}, device)
-        assert (answer.status, answer.body) == (204, b"")
+        response = service.post("/v1/devices/gpu/lease", {}, device)
+        assert (response.status, response.body) == (204, b"")
 
 
 class TestReports:
-    def test_late_doubled_and_wrong_reports_change_nothing(
+    def test_late_repeated_and_wrong_reports_change_nothing(
         self, service: Service, tenant: str, device: str
     ) -> None:
         service.study(tenant, models=4)
@@ -154,9 +154,9 @@ class TestReports:
         assert service.report(device, done, score=0.5).ok() == first
         service.report(device, done, score=0.6).refused(409, "is complete")
         service.report(device, late, score=0.9).refused(409, "lost (the lease ran out)")
-        for how in ("fail", "release", "heartbeat"):
-            service.report(device, done, how).refused(409, "is complete")
-            service.report(device, late, how).refused(409, "lost")
+        for action in ("fail", "release", "heartbeat"):
+            service.report(device, done, action).refused(409, "is complete")
+            service.report(device, late, action).refused(409, "lost")
         running = service.lease(device)
         before, head = beliefs(service), service.pool.sequence
         for fence in (running["fence"] - 1, running["fence"] + 1, 2**62):
@@ -164,8 +164,8 @@ class TestReports:
             service.report(device, wrong, score=0.9).refused(
                 409, f"the fence {fence} does not match"
             )
-            for how in ("fail", "release", "heartbeat"):
-                service.report(device, wrong, how).refused(409, "the fence")
+            for action in ("fail", "release", "heartbeat"):
+                service.report(device, wrong, action).refused(409, "the fence")
         assert (beliefs(service), service.pool.sequence) == (before, head)
         service.report(device, running, score=0.7).ok()
         assert beliefs(service) != before
@@ -178,7 +178,7 @@ class TestReports:
         two = service.study(tenant, "two", {"m0": 1.0, "m1": 1.0}, dataset="shared")
         theirs = service.study(other, "one", 1, dataset="shared")
         leases = service.run_all(device, "gpu", lambda lease: 0.5 + lease["fence"])
-        # The arm m0 was run once for one and two together, and once for the other tenant.
+        # The arm m0 ran once for both studies of the tenant, and once for the other tenant.
         assert sorted((each["tenant"], each["model"]) for each in leases) == [
             ("a", "m0"), ("a", "m1"), ("b", "m0"),
         ]  # fmt: skip
@@ -194,7 +194,7 @@ class TestReports:
 
 
 class TestDevices:
-    def test_a_device_that_registers_again_has_lost_its_trial(
+    def test_registering_again_loses_the_trial(
         self, service: Service, tenant: str, device: str
     ) -> None:
         service.study(tenant)
@@ -204,9 +204,7 @@ class TestDevices:
         assert service.lease(device)["attempt"] == 2
         service.report(device, lease, score=1.0).refused(409)
 
-    def test_a_device_that_leaves_has_lost_its_trial(
-        self, service: Service, tenant: str, device: str
-    ) -> None:
+    def test_leaving_loses_the_trial(self, service: Service, tenant: str, device: str) -> None:
         service.study(tenant)
         lease = service.lease(device)
         service.post("/v1/devices/gpu/leave", None, device).ok()
@@ -233,7 +231,7 @@ class TestDevices:
         service.request("DELETE", f"/v1/tokens/{admin}").refused(409, "the last valid token")
         assert service.pool.sequence == head
 
-    def test_a_token_ends_with_its_time(self, service: Service, tenant: str) -> None:
+    def test_an_expired_token(self, service: Service, tenant: str) -> None:
         token = service.token("device", expires_in=100.0)
         service.study(tenant)
         service.device("gpu", token)
@@ -248,15 +246,13 @@ class TestDevices:
         assert service.lease(device) is None
         service.clock.advance(3599.0)
         assert len(service.get("/v1/devices")["items"]) == 1
-        assert service.lease(device) is None  # a sign of life
+        assert service.lease(device) is None  # shows that it is alive
         service.clock.advance(3599.0)
         assert len(service.get("/v1/devices")["items"]) == 1
         service.clock.advance(1.0)
         assert service.get("/v1/devices")["items"] == []
 
-    def test_the_time_that_a_device_was_busy_is_counted(
-        self, service: Service, tenant: str, device: str
-    ) -> None:
+    def test_busy_time_of_a_device(self, service: Service, tenant: str, device: str) -> None:
         service.study(tenant)
         lease = service.lease(device)
         service.clock.advance(12.5)

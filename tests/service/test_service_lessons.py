@@ -1,4 +1,4 @@
-"""What went wrong once: each of these was found by a reviewer, and must not come back."""
+"""Regression tests for bugs found in reviews."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from bentham.storage import MemoryDatabase, MemoryLog, Record
 
 
 class TestLead:
-    def test_a_lead_that_was_lost_and_won_again_is_begun_from_the_log(self) -> None:
+    def test_a_regained_lead_starts_from_the_log(self) -> None:
         database = MemoryDatabase()
         service = Service(lambda: MemoryLog(database))
         other = MemoryLog(database)
@@ -46,7 +46,7 @@ class TestLead:
         assert [each["name"] for each in service.get("/v1/tenants")["items"]] == ["elsewhere"]
         service.close()
 
-    def test_streams_do_not_skip_what_another_leader_wrote(self) -> None:
+    def test_streams_do_not_skip_events_of_another_leader(self) -> None:
         database = MemoryDatabase()
         service = Service(lambda: MemoryLog(database))
         service.tenant("a")
@@ -82,7 +82,7 @@ class TestLead:
 
 
 class TestLeases:
-    def test_an_outage_that_outlasts_the_leases_loses_nothing(self) -> None:
+    def test_an_outage_longer_than_leases_loses_no_trial(self) -> None:
         database, broken = MemoryDatabase(), [False]
 
         class Log(MemoryLog):
@@ -104,15 +104,17 @@ class TestLeases:
         assert service.report(device, lease, score=1.0).ok()["state"] == "complete"
         service.close()
 
-    def test_who_lost_an_answer_gets_it_however_much_came_between(
+    def test_a_lease_request_can_be_retried_after_many_other_keys(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("bentham.service.fold.keys.MOST", 2)
         service.study(service.tenant("a"))
         device = service.device()
         lease = service.lease(device, key="ask")
-        for place in range(5):
-            service.post("/v1/devices", {"name": f"other-{place}"}, device, key=f"k{place}").ok(201)
+        for number in range(5):
+            service.post("/v1/devices", {"name": f"other-{number}"}, device, key=f"k{number}").ok(
+                201
+            )
         assert service.pool.keys.find("x", "y") is None
         assert service.lease(device, key="ask") == lease
         assert isinstance(service.pool.keys, Keys)
@@ -124,13 +126,13 @@ class TestLeases:
         service.clock.advance(11.0)
         service.post("/v1/devices", {"name": "gpu"}, service.token("device")).ok(201)
 
-    def test_waiting_devices_do_not_each_decide_that_nothing_can_be_run(
+    def test_waiting_devices_share_one_empty_decision(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         service.tenant("a")
         device = service.device("d0")
-        for place in range(1, 20):
-            service.device(f"d{place}", device)
+        for number in range(1, 20):
+            service.device(f"d{number}", device)
         decisions: list[object] = []
         decide = Scheduler.decide
 
@@ -139,13 +141,13 @@ class TestLeases:
             return decide(scheduler, *arguments)
 
         monkeypatch.setattr(Scheduler, "decide", counted)
-        for place in range(20):
-            assert service.lease(device, f"d{place}") is None
+        for number in range(20):
+            assert service.lease(device, f"d{number}") is None
         assert len(decisions) == 1
 
 
 class TestStudies:
-    def test_a_request_that_changed_nothing_is_remembered(self, service: Service) -> None:
+    def test_keys_of_requests_that_changed_nothing_are_stored(self, service: Service) -> None:
         tenant = service.tenant("a")
         study = service.study(tenant)
         service.post(f"/v1/studies/{study}/pause", None, tenant).ok()
@@ -156,7 +158,7 @@ class TestStudies:
         service.restart()
         assert service.post(f"/v1/studies/{study}/pause", None, tenant, key="K").ok() == again
 
-    def test_expected_gain_waits_for_what_runs(self, service: Service) -> None:
+    def test_expected_gain_waits_for_running_trials(self, service: Service) -> None:
         tenant = service.tenant("a")
         study = service.study(tenant, models=2, stop={"expected_gain": 1e-9})
         one, two = service.device("one"), service.device("two")
@@ -181,7 +183,7 @@ class TestStudies:
 
 
 class TestOthers:
-    def test_a_tenants_stream_does_not_count_everybodys_trials(self, service: Service) -> None:
+    def test_a_tenants_stream_does_not_contain_fences(self, service: Service) -> None:
         for name in ("a", "b"):
             service.study(service.tenant(name), models=1)
         device = service.device()
@@ -193,7 +195,7 @@ class TestOthers:
         stream.hang_up()
         service.finish(stream)
 
-    def test_nobody_uses_up_anothers_rate(self) -> None:
+    def test_forged_tokens_do_not_use_up_the_rate_limit(self) -> None:
         database = MemoryDatabase()
         service = Service(
             lambda: MemoryLog(database), bounds=RequestLimits(requests_per_second=5.0)
@@ -206,19 +208,19 @@ class TestOthers:
         service.get("/v1/tenants")
         service.close()
 
-    def test_what_a_tenant_lists_is_found_without_looking_at_others(self, service: Service) -> None:
+    def test_lists_of_a_tenant_do_not_search_all_trials(self, service: Service) -> None:
         tenant, other = service.tenant("a"), service.tenant("b")
         service.study(other, models=2)
         device = service.device()
         service.run_all(device, "gpu", lambda _: 0.5)
-        service.pool.trials.clear()  # what is everybody's is not looked at
+        service.pool.trials.clear()  # the list of all trials must not be searched
         assert service.get("/v1/trials", tenant)["items"] == []
         assert len(service.get("/v1/trials", other)["items"]) == 2
         assert len(service.get("/v1/trials", device)["items"]) == 2
 
 
 class TestClock:
-    def test_a_jump_is_not_followed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_jumps_of_the_system_clock_are_ignored(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fake = FakeClock()
         monkeypatch.setattr(time, "time", fake.time)
         monkeypatch.setattr(time, "monotonic", fake.instant)
@@ -246,9 +248,11 @@ class TestChanges:
         return scheduler
 
     @pytest.mark.parametrize("weight", [3.0, 0.7, 5.0, 1.1])
-    def test_weights_are_named_where_all_else_is_equal(self, weight: float) -> None:
+    def test_weights_are_reported_for_otherwise_equal_studies(self, weight: float) -> None:
         for seed in range(20):
-            costs = {model: 0.5 + (seed * 7 + place * 3) % 8 for place, model in enumerate("abcd")}
+            costs = {
+                model: 0.5 + (seed * 7 + number * 3) % 8 for number, model in enumerate("abcd")
+            }
             decided = []
             for heavy in (weight, 1.0):
                 scheduler = Scheduler(warm_start="none")
@@ -262,7 +266,7 @@ class TestChanges:
             changed = (weighted.study, weighted.model) != (plain.study, plain.model)
             assert [change.rule for change in weighted.changes] == ["weights"] * changed
 
-    def test_a_limit_is_named_when_it_changes_whom_the_guard_serves(self) -> None:
+    def test_a_limit_is_reported_if_it_changes_the_guarded_study(self) -> None:
         scheduler = self.scheduler(6, a=1.0, c=1e6)
         for _ in range(20):
             free, barred = scheduler.decide(0), scheduler.decide(0, {"c": "running-trials"})
@@ -277,7 +281,7 @@ class TestChanges:
         assert free.reason == "starvation-guard"
         assert [_rule(change) for change in barred.changes] == [("running-trials", "c")]
 
-    def test_a_limit_is_not_named_when_the_guard_serves_the_same(self) -> None:
+    def test_a_limit_is_not_reported_if_the_guarded_study_is_the_same(self) -> None:
         scheduler = self.scheduler(8, a=1.0, b=10.0, c=1e6)
         for _ in range(20):
             free, barred = scheduler.decide(0), scheduler.decide(0, {"a": "running-trials"})
@@ -292,10 +296,10 @@ class TestChanges:
         assert (free.study, free.model) == (barred.study, barred.model)
         assert [change.rule for change in barred.changes] == ["starvation-guard"]
 
-    def test_many_tenants_take_room_by_their_number(self) -> None:
+    def test_memory_is_proportional_to_the_number_of_tenants(self) -> None:
         scheduler = Scheduler()
-        for place in range(300):
-            scheduler.add_study(f"s{place}", {"m": 1.0}, tenant=f"t{place}")
+        for number in range(300):
+            scheduler.add_study(f"s{number}", {"m": 1.0}, tenant=f"t{number}")
         scheduler.add_device(0)
         assert scheduler.decide(0) is not None
         fields = scheduler._policy._ranking._fields  # type: ignore[attr-defined]

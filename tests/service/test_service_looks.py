@@ -1,4 +1,4 @@
-"""What pages show beyond the overview: timeline, candidates, decisions, what is next, heatmap."""
+"""Queries for the dashboard: overview, timeline, candidates, decisions, next model, heatmap."""
 
 import itertools
 import json
@@ -15,9 +15,9 @@ from bentham.service.views import timeline
 from bentham.service.views.heatmap import short
 
 
-def ended(service: Service, device: str, lease: Any, seconds: float, **how: Any) -> str:
+def ended(service: Service, device: str, lease: Any, seconds: float, **report: Any) -> str:
     service.clock.advance(seconds)
-    service.report(device, lease, **(how or {"score": 0.5})).ok()
+    service.report(device, lease, **(report or {"score": 0.5})).ok()
     return str(lease["trial"])
 
 
@@ -38,14 +38,14 @@ class TestOverview:
         assert busy["limits"] == {"running_trials": 3, "device_seconds_per_day": None}
         assert (busy["device_seconds_today"], idle["device_seconds_today"]) == (10.0, 0.0)
         assert busy["happiness"] == shown["happiness"]
-        # One has half a point and is believed to find more, the other has nothing yet.
+        # One study has a score of 0.5 and is expected to improve, the other has no score yet.
         assert 0.0 < shown["happiness"] < 0.5
         assert idle["happiness"] == 1.0
         own = service.get("/v1/overview", tenant)
         assert own["tenants"] == [{**busy, "share": None}]
         assert own["latency"] is None
 
-    def test_latency_is_that_of_the_latest(self, service: Service) -> None:
+    def test_latency_of_the_latest_decisions(self, service: Service) -> None:
         assert service.get("/v1/overview")["latency"] is None
         metrics: Metrics = service.app.state.context.metrics
         for turn in range(1500):
@@ -59,17 +59,17 @@ class TestOverview:
 
 
 class TestTimeline:
-    def test_what_ran_and_where(self, service: Service) -> None:
+    def test_trials_and_devices(self, service: Service) -> None:
         one, two = service.tenant("one"), service.tenant("two")
         mine = service.study(one, "mine", {"a": 30.0, "b": 40.0, "c": 50.0})
         service.study(two, "other", {"d": 60.0, "e": 70.0})
         runner = service.device("d1", kind="cpu")
         service.device("d2", runner, kind="gpu")
-        begun = [service.lease(runner, "d1")]
-        begun.append(service.lease(runner, "d2"))
-        ended(service, runner, begun[0], 20.0)
-        ended(service, runner, begun[1], 5.0, how="fail", reason="memory", final=True)
-        begun.append(service.lease(runner, "d1"))
+        leases = [service.lease(runner, "d1")]
+        leases.append(service.lease(runner, "d2"))
+        ended(service, runner, leases[0], 20.0)
+        ended(service, runner, leases[1], 5.0, action="fail", reason="memory", final=True)
+        leases.append(service.lease(runner, "d1"))
         service.clock.advance(2.0)
         shown = service.get("/v1/timeline")
         assert (shown["time"], shown["since"], shown["cut"]) == (NOON + 27, NOON + 27 - 3600, False)
@@ -77,11 +77,11 @@ class TestTimeline:
             {"name": "d1", "kind": "cpu", "busy": True},
             {"name": "d2", "kind": "gpu", "busy": False},
         ]
-        assert [each["id"] for each in shown["trials"]] == [each["trial"] for each in begun[::-1]]
-        for each, lease in zip(shown["trials"], begun[::-1], strict=True):
-            whole = service.get(f"/v1/trials/{each['id']}")
+        assert [each["id"] for each in shown["trials"]] == [each["trial"] for each in leases[::-1]]
+        for each, lease in zip(shown["trials"], leases[::-1], strict=True):
+            complete = service.get(f"/v1/trials/{each['id']}")
             assert each.pop("name") == lease["study_name"]
-            assert each == {name: whole[name] for name in each}
+            assert each == {name: complete[name] for name in each}
         for token in (one, two):
             own = service.get("/v1/timeline", token)
             trials = service.get("/v1/trials", token)["items"]
@@ -93,7 +93,7 @@ class TestTimeline:
             ]
         assert {t["study"] for t in service.get("/v1/timeline", one)["trials"]} == {mine}
 
-    def test_a_window_with_what_reaches_into_it(
+    def test_a_window_with_trials_that_overlap_it(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         service.study(service.tenant("a"), models=14)
@@ -108,7 +108,7 @@ class TestTimeline:
                 service.report(runner, lease, "heartbeat").ok()
             if turn == 4:
                 service.report(runner, long, score=0.1).ok()
-        shown = service.get("/v1/timeline", query="seconds=55")  # from second 45 on
+        shown = service.get("/v1/timeline", query="seconds=55")  # from second 45
         found = {trial["id"] for trial in shown["trials"]}
         assert found == {*done[4:], long["trial"], endless["trial"]}
         assert not shown["cut"]
@@ -117,12 +117,12 @@ class TestTimeline:
         assert [trial["id"] for trial in shown["trials"]] == [
             done[9], done[8], endless["trial"]
         ]  # fmt: skip
-        # Never all that there is: what is far behind is not looked for.
+        # The search is limited: trials that started much earlier are not found.
         monkeypatch.setattr(timeline, "FURTHER", 3)
         shown = service.get("/v1/timeline", query="seconds=55")
         assert {trial["id"] for trial in shown["trials"]} == found - {long["trial"]}
 
-    def test_of_devices_that_left(self, service: Service) -> None:
+    def test_devices_that_left(self, service: Service) -> None:
         service.study(service.tenant("a"))
         runner = service.device("gone", kind="old")
         ended(service, runner, service.lease(runner, "gone"), 1.0)
@@ -134,15 +134,17 @@ class TestTimeline:
         ]
 
 
-def test_candidates_say_how_long_they_took(service: Service) -> None:
+def test_candidates_have_durations(service: Service) -> None:
     tenant, device = service.tenant("a"), service.device()
     study = service.study(tenant, models=4)
     fine = ended(service, device, service.lease(device), 7.0)
-    bad = ended(service, device, service.lease(device), 2.0, how="fail", final=True)
-    lost = ended(service, device, service.lease(device), 3.0, how="release")
+    bad = ended(service, device, service.lease(device), 2.0, action="fail", final=True)
+    lost = ended(service, device, service.lease(device), 3.0, action="release")
     running = service.lease(device)
     shown = service.get(f"/v1/studies/{study}/candidates", tenant)["items"]
-    told = {each["trial"]: (each["state"], each["duration"]) for each in shown if each["trial"]}
+    durations = {
+        each["trial"]: (each["state"], each["duration"]) for each in shown if each["trial"]
+    }
     expected = {
         fine: ("observed", 7.0),
         bad: ("failed", 2.0),
@@ -150,11 +152,11 @@ def test_candidates_say_how_long_they_took(service: Service) -> None:
         running["trial"]: ("running", None),
     }
     if running["model"] == service.get(f"/v1/trials/{lost}", tenant)["model"]:
-        del expected[lost]  # it was tried again
-    assert told == expected
+        del expected[lost]  # it is running again
+    assert durations == expected
 
 
-def test_decisions_name_studies(service: Service) -> None:
+def test_decisions_contain_names_of_studies(service: Service) -> None:
     tenant = service.tenant("a", limits={"running_trials": 1})
     service.study(tenant, "first", {"m": 1.0, "n": 3.0}, dataset="d")
     service.study(tenant, "second", {"m": 1.0, "o": 9.0}, dataset="d", weight=3.0)
@@ -165,61 +167,71 @@ def test_decisions_name_studies(service: Service) -> None:
     service.lease(runner, "y")
     names = {study.id: study.name for study in service.pool.studies.values()}
     decisions = service.get("/v1/decisions")["items"]
-    told = [decision["gains"] + decision["runners_up"] for decision in decisions]
-    told.append([change["instead"] for each in decisions for change in each["changes"]])
-    assert all(told)
-    for each in itertools.chain.from_iterable(told):
+    named_studies = [decision["gains"] + decision["runners_up"] for decision in decisions]
+    named_studies.append([change["instead"] for each in decisions for change in each["changes"]])
+    assert all(named_studies)
+    for each in itertools.chain.from_iterable(named_studies):
         assert each["name"] == names[each["study"]]
     assert {each["study_name"] for each in decisions} == {names[e["study"]] for e in decisions}
 
 
 class TestNext:
-    def test_it_is_what_is_run(self, service: Service) -> None:
+    def test_the_next_model_is_the_one_that_runs(self, service: Service) -> None:
         tenant, device = service.tenant("a", weight=2.0), service.device()
         study = service.study(tenant, models={f"m{n}": 2.0 + n for n in range(6)}, weight=3.0)
-        for left in range(6, 0, -1):
-            said = service.get(f"/v1/studies/{study}/next", tenant)
+        for remaining in range(6, 0, -1):
+            shown = service.get(f"/v1/studies/{study}/next", tenant)
             candidates = service.get(f"/v1/studies/{study}/candidates", tenant)["items"]
             best = max((c for c in candidates if c["state"] == "untried"), key=lambda c: c["rate"])
             lease = service.lease(device)
-            assert said["model"] == lease["model"] == best["model"]
+            assert shown["model"] == lease["model"] == best["model"]
             for name in ("expected_improvement", "cost", "rate"):
-                assert said[name] == pytest.approx(best[name])
-            assert said["value"] == pytest.approx(6.0 * said["rate"])
-            many = f"Of {left} models left, it has the highest expected improvement per second: "
-            assert said["reason"].startswith(many if left > 1 else "It is the only model left")
+                assert shown[name] == pytest.approx(best[name])
+            assert shown["value"] == pytest.approx(6.0 * shown["rate"])
+            many = (
+                f"Of {remaining} models left, it has the highest expected improvement per second: "
+            )
+            assert shown["reason"].startswith(
+                many if remaining > 1 else "It is the only model left"
+            )
             ended(service, device, lease, 1.0)
         assert service.get(f"/v1/studies/{study}/next", tenant)["reason"] == (
             "The study is closed: every model was tried."
         )
 
-    def test_why_there_is_nothing_or_not_yet(self, service: Service) -> None:
+    def test_reasons_for_no_next_model(self, service: Service) -> None:
         tenant, device = service.tenant("a"), service.device()
         study = service.study(tenant, models=2, stop={"trials": 1})
 
-        def said(token: str = tenant) -> Any:
+        def next_model(token: str = tenant) -> Any:
             return service.get(f"/v1/studies/{study}/next", token)
 
         service.request("PATCH", "/v1/tenants/a", {"limits": {"running_trials": 0}}).ok()
-        assert said()["model"] is not None
-        assert said()["reason"].startswith("The tenant is at its limit of running trials")
+        assert next_model()["model"] is not None
+        assert next_model()["reason"].startswith("The tenant is at its limit of running trials")
         limits = {"device_seconds_per_day": 0.0}
         service.request("PATCH", "/v1/tenants/a", {"limits": limits}).ok()
-        assert said()["reason"].startswith("The tenant has used up its device time for today")
+        assert next_model()["reason"].startswith("The tenant has used up its device time for today")
         service.request("PATCH", "/v1/tenants/a", {"limits": {}}).ok()
         service.post(f"/v1/studies/{study}/pause", None, tenant).ok()
         nothing = dict.fromkeys(["model", "expected_improvement", "cost", "rate", "value"])
-        assert said() == {"study": study, **nothing, "reason": "The study is paused; resume it."}
-        assert said("") == said()
+        assert next_model() == {
+            "study": study,
+            **nothing,
+            "reason": "The study is paused; resume it.",
+        }
+        assert next_model("") == next_model()
         service.post(f"/v1/studies/{study}/resume", None, tenant).ok()
         service.lease(device)
-        assert said()["reason"] == "The study is at its limit of trials, counting running ones."
+        assert (
+            next_model()["reason"] == "The study is at its limit of trials, counting running ones."
+        )
         study = service.study(tenant, "other", 1)
         service.device("more", device)
         service.lease(device, "more")
-        assert said()["reason"] == "Every model was tried or is running."
+        assert next_model()["reason"] == "Every model was tried or is running."
 
-    def test_what_else_counted(self, service: Service) -> None:
+    def test_reasons_mention_shared_data_and_running_trials(self, service: Service) -> None:
         tenant, device = service.tenant("a"), service.device()
         study = service.study(tenant, "one", 4, dataset="d")
         service.study(tenant, "two", 4, dataset="d")
@@ -240,20 +252,20 @@ class TestNext:
             ("gp-ucb", 1.0, "none", "highest upper confidence bound relative to its cost: "),
         ],
     )
-    def test_in_the_words_of_the_policy(
+    def test_reasons_depend_on_the_policy(
         self, policy: str, exponent: float, warm_start: str, words: str
     ) -> None:
         with serving(first=PoolCreated(policy, warm_start, 0, 3, exponent)) as service:
             tenant, device = service.tenant("a"), service.device()
             study = service.study(tenant, models={"slow": 9.0, "fast": 1.0, "so so": 4.0})
-            said = service.get(f"/v1/studies/{study}/next", tenant)
-            assert words in said["reason"]
-            assert said["model"] == service.lease(device)["model"]
-            assert (said["value"] is None) == (warm_start != "none")
+            shown = service.get(f"/v1/studies/{study}/next", tenant)
+            assert words in shown["reason"]
+            assert shown["model"] == service.lease(device)["model"]
+            assert (shown["value"] is None) == (warm_start != "none")
 
 
 class TestHeatmap:
-    def test_as_the_candidates_are(self, service: Service) -> None:
+    def test_the_heatmap_agrees_with_the_candidates(self, service: Service) -> None:
         tenant, other = service.tenant("a", weight=2.0), service.tenant("b")
         device = service.device()
         studies = [
@@ -263,7 +275,7 @@ class TestHeatmap:
         ]
         for turn in range(4):
             ended(service, device, service.lease(device), 1.0 + turn, score=0.1 * turn)
-        ended(service, device, service.lease(device), 1.0, how="fail", final=True)
+        ended(service, device, service.lease(device), 1.0, action="fail", final=True)
         service.lease(device)
         service.post(f"/v1/studies/{studies[2]}/pause", None, other).ok()
         shown = service.get("/v1/heatmap")
@@ -271,22 +283,22 @@ class TestHeatmap:
         assert [item["study"] for item in shown["items"]] == studies[::-1]
         seen = set()
         for item in shown["items"]:
-            whole = service.get(f"/v1/studies/{item['study']}")
+            complete = service.get(f"/v1/studies/{item['study']}")
             assert [item[n] for n in ("name", "tenant", "state")] == [
-                whole[n] for n in ("name", "tenant", "state")
+                complete[n] for n in ("name", "tenant", "state")
             ]
             expected = {
                 each["model"]: each
                 for each in service.get(f"/v1/studies/{item['study']}/candidates")["items"]
             }
             assert len(item["columns"]) == len(expected)
-            for place, column in enumerate(item["columns"]):
+            for index, column in enumerate(item["columns"]):
                 each = expected.pop(shown["models"][column])
-                assert item["states"][place] == each["state"]
-                assert item["observed"][place] == each["score"]
+                assert item["states"][index] == each["state"]
+                assert item["observed"][index] == each["score"]
                 for name in ("mean", "sigma", "rate"):
                     value = each[name]
-                    found = item[name][place]
+                    found = item[name][index]
                     assert found == (None if value is None else pytest.approx(value, rel=1e-5))
                 seen.add(each["state"])
             assert not expected
@@ -294,38 +306,38 @@ class TestHeatmap:
         own = service.get("/v1/heatmap", other)
         assert (own["models"], len(own["items"])) == (["x", "m0"], 1)
 
-    def test_pages_and_choices(self, service: Service) -> None:
+    def test_pages_and_selections(self, service: Service) -> None:
         tenant, stranger = service.tenant("a"), service.tenant("b")
         studies = [service.study(tenant, f"s{number}", 2) for number in range(5)][::-1]
         service.post(f"/v1/studies/{studies[0]}/close", None, tenant).ok()
 
-        def named(query: str, token: str = tenant) -> list[str]:
+        def studies_for(query: str, token: str = tenant) -> list[str]:
             shown = service.get("/v1/heatmap", token, query)
             return [item["study"] for item in shown["items"]]
 
         first = service.get("/v1/heatmap", tenant, "limit=2")
         assert [item["study"] for item in first["items"]] == studies[:2]
-        assert named(f"after={first['next']}") == studies[2:]
-        assert named("state=open") == studies[1:]
+        assert studies_for(f"after={first['next']}") == studies[2:]
+        assert studies_for("state=open") == studies[1:]
         chosen = f"studies={studies[3]},nothing,{studies[1]},{studies[3]}"
-        assert named(chosen) == [studies[3], studies[1]]
-        assert named(chosen, stranger) == []
-        assert named("studies=") == []
+        assert studies_for(chosen) == [studies[3], studies[1]]
+        assert studies_for(chosen, stranger) == []
+        assert studies_for("studies=") == []
         many = "studies=" + ",".join(str(number) for number in range(51))
         service.request("GET", "/v1/heatmap", query=many).refused(422, "at most 50")
         assert service.request("GET", "/v1/heatmap", query="limit=51").status == 422
 
 
-def test_numbers_are_short() -> None:
+def test_numbers_are_rounded() -> None:
     rng = np.random.default_rng(0)
     values = rng.standard_normal(2000) * 10.0 ** rng.integers(-12, 13, 2000)
     assert short(values) == [float(f"{value:.6g}") for value in values]
-    odd = np.array([0.0, np.nan, np.inf, -np.inf, 1e-300, 5.0])
-    assert short(odd) == [0.0, None, None, None, 1e-300, 5.0]
+    special = np.array([0.0, np.nan, np.inf, -np.inf, 1e-300, 5.0])
+    assert short(special) == [0.0, None, None, None, 1e-300, 5.0]
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 6])
-def test_pieces_make_the_same_answer(service: Service, count: int) -> None:
+def test_pieces_give_the_same_response(service: Service, count: int) -> None:
     body = {"a": 1, "items": [{"name": f'"{n}\u20ac'} for n in range(count)], "next": None}
     pieces = service.run(answered_in_pieces(body, "items", 5))
     assert json.loads(bytes(pieces.body)) == json.loads(bytes(answered(body).body)) == body

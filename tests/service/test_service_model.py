@@ -1,7 +1,7 @@
-"""The HTTP API against a plain model of it: any requests in any order, restarts in between.
+"""The HTTP API against a simple model: random requests in random order, with restarts.
 
-The model is a few dicts that know nothing of the service. It cannot know which arm is picked, but
-it knows which may be, what every answer must say, and what must have come of it in the end.
+The model is a few dicts, independent of the service. It cannot predict which arm is picked, but it
+knows which arms are allowed, the content of every response, and the final state.
 """
 
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class ModelStudy:
     tenant: str
     dataset: str
     models: tuple[str, ...]
-    most: int | None
+    limit: int | None
     state: str = "open"
     counts: dict[str, int] = field(
         default_factory=lambda: {"running": 0, "complete": 0, "failed": 0, "lost": 0}
@@ -42,8 +42,8 @@ class ModelStudy:
 
     @property
     def full(self) -> bool:
-        return self.most is not None and (
-            self.counts["running"] + self.counts["complete"] + self.counts["failed"] >= self.most
+        return self.limit is not None and (
+            self.counts["running"] + self.counts["complete"] + self.counts["failed"] >= self.limit
         )
 
 
@@ -67,7 +67,7 @@ class Machine(RuleBasedStateMachine):
         self.devices: dict[str, str | None] = {}
         self.trials: dict[str, ModelTrial] = {}
         self.limits: dict[str, int | None] = dict.fromkeys(TENANTS)
-        self.asked: list[tuple[str, Any, str, str, Answer]] = []
+        self.requests: list[tuple[str, Any, str, str, Answer]] = []
         self.fences = 0
 
     @initialize()
@@ -88,13 +88,13 @@ class Machine(RuleBasedStateMachine):
         states = {name: trial.state for name, trial in pool.trials.items()}
         assert states == {name: trial.state for name, trial in self.trials.items()}
 
-    # -- what the model says
+    # -- the model
 
     def post(self, path: str, body: Any, token: str) -> Answer:
-        key = f"key {len(self.asked)}"
-        answer = self.service.post(path, body, token, key=key)
-        self.asked.append((path, body, token, key, answer))
-        return answer
+        key = f"key {len(self.requests)}"
+        response = self.service.post(path, body, token, key=key)
+        self.requests.append((path, body, token, key, response))
+        return response
 
     def listed(self, tenant: str, dataset: str) -> list[ModelStudy]:
         return [s for s in self.studies.values() if (s.tenant, s.dataset) == (tenant, dataset)]
@@ -106,22 +106,22 @@ class Machine(RuleBasedStateMachine):
         study.counts["running"] -= 1
         study.counts[state] += 1
         self.devices[trial.lease["device"]] = None
-        place = (study.tenant, study.dataset, model)
-        losses = self.arms[place][1] + (arm == "attempt")
+        arm_key = (study.tenant, study.dataset, model)
+        losses = self.arms[arm_key][1] + (arm == "attempt")
         if arm == "attempt":
             arm = "failed" if losses >= ATTEMPTS else "untried"
-        self.arms[place] = (arm, losses, score)
+        self.arms[arm_key] = (arm, losses, score)
         for other in self.listed(study.tenant, study.dataset):
             counts = other.state != "closed" or other is study
             if score is not None and model in other.models and counts:
                 other.best = score if other.best is None else max(score, other.best)
         for other in self.listed(study.tenant, study.dataset):
-            self.settle(other)
+            self.close_if_done(other)
 
-    def settle(self, study: ModelStudy) -> None:
+    def close_if_done(self, study: ModelStudy) -> None:
         done = study.counts["complete"] + study.counts["failed"]
         states = [self.arm(study, model)[0] for model in study.models]
-        if (study.most is not None and done >= study.most) or all(
+        if (study.limit is not None and done >= study.limit) or all(
             state in ("observed", "failed") for state in states
         ):
             study.state = "closed"
@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
         return self.arms.get((study.tenant, study.dataset, model), ("untried", 0, None))
 
     def candidates(self) -> set[tuple[str, str, str]]:
-        """The arms that may be run now."""
+        """Return the arms that may run now."""
         running = dict.fromkeys(TENANTS, 0)
         for study in self.studies.values():
             running[study.tenant] += study.counts["running"]
@@ -138,8 +138,8 @@ class Machine(RuleBasedStateMachine):
             (study.tenant, study.dataset, model)
             for study in self.studies.values()
             if study.state == "open" and not study.full
-            for most in (self.limits[study.tenant],)
-            if most is None or running[study.tenant] < most
+            for limit in (self.limits[study.tenant],)
+            if limit is None or running[study.tenant] < limit
             for model in study.models
             if self.arm(study, model)[0] == "untried"
         }
@@ -150,21 +150,21 @@ class Machine(RuleBasedStateMachine):
         for name in sorted(expired, key=lambda name: self.trials[name].deadline):
             self.end(name, "lost", "attempt")
 
-    # -- what may happen
+    # -- the requests
 
     @rule(
         tenant=st.sampled_from(TENANTS), dataset=st.sampled_from("xy"),
         models=st.lists(st.sampled_from(MODELS), min_size=1, unique=True),
-        most=st.sampled_from([None, 1, 2]),
+        limit=st.sampled_from([None, 1, 2]),
     )  # fmt: skip
-    def create(self, tenant: str, dataset: str, models: list[str], most: int | None) -> None:
+    def create(self, tenant: str, dataset: str, models: list[str], limit: int | None) -> None:
         name = f"study {len(self.studies)}"
-        body = {"name": name, "models": models, "dataset": dataset, "stop": {"trials": most}}
+        body = {"name": name, "models": models, "dataset": dataset, "stop": {"trials": limit}}
         shown = self.post("/v1/studies", body, self.tokens[tenant]).ok(201)
-        study = self.studies[shown["id"]] = ModelStudy(tenant, dataset, tuple(models), most)
+        study = self.studies[shown["id"]] = ModelStudy(tenant, dataset, tuple(models), limit)
         known = [self.arm(study, model)[2] for model in models]
         study.best = max((score for score in known if score is not None), default=None)
-        self.settle(study)
+        self.close_if_done(study)
         self.check_study(shown)
 
     @rule(device=st.sampled_from(DEVICES))
@@ -178,34 +178,34 @@ class Machine(RuleBasedStateMachine):
 
     @rule(device=st.sampled_from(DEVICES))
     def leave(self, device: str) -> None:
-        answer = self.post(f"/v1/devices/{device}/leave", None, self.runner)
+        response = self.post(f"/v1/devices/{device}/leave", None, self.runner)
         if device not in self.devices:
-            answer.refused(404)
+            response.refused(404)
             return
         running = self.devices.pop(device)
         if running is not None:
             self.end(running, "lost", "attempt")
             self.devices.pop(device)
-        answer.ok()
+        response.ok()
 
     @rule(device=st.sampled_from(DEVICES))
     def lease(self, device: str) -> None:
-        may = self.candidates()
-        answer = self.post(f"/v1/devices/{device}/lease", {}, self.runner)
+        allowed = self.candidates()
+        response = self.post(f"/v1/devices/{device}/lease", {}, self.runner)
         if device not in self.devices:
-            answer.refused(404)
+            response.refused(404)
         elif self.devices[device] is not None:
-            answer.refused(409)
-        elif not may:
-            assert (answer.status, answer.body) == (204, b"")
+            response.refused(409)
+        elif not allowed:
+            assert (response.status, response.body) == (204, b"")
         else:
-            lease = answer.ok()
-            place = (lease["tenant"], lease["dataset"], lease["model"])
-            assert place in may
-            _, losses, score = self.arms.get(place, ("untried", 0, None))
+            lease = response.ok()
+            arm_key = (lease["tenant"], lease["dataset"], lease["model"])
+            assert arm_key in allowed
+            _, losses, score = self.arms.get(arm_key, ("untried", 0, None))
             assert (lease["fence"], lease["attempt"]) == (self.fences, losses + 1)
             self.fences += 1
-            self.arms[place] = ("running", losses, score)
+            self.arms[arm_key] = ("running", losses, score)
             self.studies[lease["study"]].counts["running"] += 1
             self.devices[device] = lease["trial"]
             self.trials[lease["trial"]] = ModelTrial(lease, self.clock.now + LEASE)
@@ -213,55 +213,55 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.trials)
     @rule(
         data=st.data(),
-        how=st.sampled_from(["complete", "complete", "fail", "release", "heartbeat"]),
+        action=st.sampled_from(["complete", "complete", "fail", "release", "heartbeat"]),
         score=st.integers(0, 8), wrong=st.sampled_from([0, 0, 0, 0, 1]), final=st.booleans(),
     )  # fmt: skip
-    def report(self, data: Any, how: str, score: int, wrong: int, final: bool) -> None:
+    def report(self, data: Any, action: str, score: int, wrong: int, final: bool) -> None:
         name = data.draw(st.sampled_from(sorted(self.trials)[-4:]))
         trial = self.trials[name]
         body: dict[str, Any] = {"fence": trial.lease["fence"] + wrong}
-        if how == "complete":
+        if action == "complete":
             body["score"] = score / 8.0
-        elif how == "fail":
+        elif action == "fail":
             body["final"] = final
-        answer = self.post(f"/v1/trials/{name}/{how}", body, self.runner)
-        again = how == "complete" and trial.state == "complete" and trial.score == score / 8.0
+        response = self.post(f"/v1/trials/{name}/{action}", body, self.runner)
+        again = action == "complete" and trial.state == "complete" and trial.score == score / 8.0
         if wrong or (trial.state != "running" and not again):
-            answer.refused(409)
+            response.refused(409)
             return
-        shown = answer.ok()
+        shown = response.ok()
         if again:
             return
-        if how == "heartbeat":
+        if action == "heartbeat":
             trial.deadline = self.clock.now + LEASE
             return
-        if how == "complete":
+        if action == "complete":
             self.end(name, "complete", "observed", score / 8.0)
-        elif how == "fail":
+        elif action == "fail":
             self.end(name, "failed", "failed" if final else "attempt")
         else:
             self.end(name, "lost", "untried")
         assert (shown["state"], shown["score"]) == (trial.state, trial.score)
 
     @precondition(lambda self: self.studies)
-    @rule(data=st.data(), how=st.sampled_from(["pause", "resume", "resume", "close"]))
-    def move(self, data: Any, how: str) -> None:
+    @rule(data=st.data(), action=st.sampled_from(["pause", "resume", "resume", "close"]))
+    def change_state(self, data: Any, action: str) -> None:
         name = data.draw(st.sampled_from(list(self.studies)))
         study = self.studies[name]
-        answer = self.post(f"/v1/studies/{name}/{how}", None, self.tokens[study.tenant])
-        if study.state == "closed" and how != "close":
-            answer.refused(409)
+        response = self.post(f"/v1/studies/{name}/{action}", None, self.tokens[study.tenant])
+        if study.state == "closed" and action != "close":
+            response.refused(409)
             return
-        study.state = {"pause": "paused", "resume": "open", "close": "closed"}[how]
-        if how == "resume":
-            self.settle(study)
-        self.check_study(answer.ok())
+        study.state = {"pause": "paused", "resume": "open", "close": "closed"}[action]
+        if action == "resume":
+            self.close_if_done(study)
+        self.check_study(response.ok())
 
-    @rule(tenant=st.sampled_from(TENANTS), most=st.sampled_from([None, 0, 1, 2]))
-    def limit(self, tenant: str, most: int | None) -> None:
-        body = {"limits": {"running_trials": most}}
+    @rule(tenant=st.sampled_from(TENANTS), limit=st.sampled_from([None, 0, 1, 2]))
+    def limit(self, tenant: str, limit: int | None) -> None:
+        body = {"limits": {"running_trials": limit}}
         self.service.request("PATCH", f"/v1/tenants/{tenant}", body).ok()
-        self.limits[tenant] = most
+        self.limits[tenant] = limit
 
     @rule(seconds=st.sampled_from([1.0, 10.0, 31.0]))
     def wait(self, seconds: float) -> None:
@@ -274,24 +274,24 @@ class Machine(RuleBasedStateMachine):
         self.service.restart()
         for trial in self.trials.values():
             if trial.state == "running":
-                trial.deadline = self.clock.now + LEASE  # a whole lease for everybody
+                trial.deadline = self.clock.now + LEASE  # every lease starts again in full
 
-    @precondition(lambda self: self.asked)
+    @precondition(lambda self: self.requests)
     @rule(data=st.data())
-    def repeat(self, data: Any) -> None:
-        path, body, token, key, first = data.draw(st.sampled_from(self.asked[-12:]))
+    def retry(self, data: Any) -> None:
+        path, body, token, key, first = data.draw(st.sampled_from(self.requests[-12:]))
         if path.endswith(("lease", "complete", "fail", "release")) and first.status == 200:
-            again = self.service.post(path, body, token, key=key)
-            if path.endswith("complete") and again.body != first.body:
-                raise AssertionError((first, again))
-            assert (again.status, again.body) == (200, first.body)
+            second = self.service.post(path, body, token, key=key)
+            if path.endswith("complete") and second.body != first.body:
+                raise AssertionError((first, second))
+            assert (second.status, second.body) == (200, first.body)
         elif path == "/v1/studies":
-            again = self.service.post(path, body, token, key=key).ok(201)
-            assert again["id"] == first.json["id"]
+            second = self.service.post(path, body, token, key=key).ok(201)
+            assert second["id"] == first.json["id"]
             self.service.post(path, {**body, "name": "other"}, token, key=key).refused(422)
 
     @rule()
-    def look(self) -> None:
+    def check_all(self) -> None:
         for shown in self.service.get("/v1/studies", query="limit=1000")["items"]:
             self.check_study(shown)
         shown_devices = self.service.get("/v1/devices")["items"]
@@ -310,7 +310,7 @@ class Machine(RuleBasedStateMachine):
         )  # fmt: skip
 
 
-def test_the_service_is_what_the_model_says(places: Places) -> None:
+def test_the_service_agrees_with_the_model(places: Places) -> None:
     examples = {"memory": 25, "sqlite": 6, "postgres": 6}[places.kind]
     run_state_machine_as_test(
         lambda: Machine(places),  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A simulation's record, played to the live service over HTTP: the very same decisions."""
+"""A simulation replayed against the live service over HTTP gives the same decisions."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ FOREVER = Terms(1e12, 1e11, 1e12)
 
 
 class Player:
-    """Does over HTTP what the record says, at its times, and compares every decision."""
+    """Sends the events of a recording over HTTP, at their times, and compares every decision."""
 
     def __init__(self, service: Service, truth: Any):
         self._service, self._truth = service, truth
@@ -37,24 +37,24 @@ class Player:
                 case core.DeviceRemoved(device=device):
                     path = f"/v1/devices/d{device}/leave"
                     self._service.post(path, None, self._runner).ok()
-                case core.TrialStarted(decision=decision):
+                case core.ArmStarted(decision=decision):
                     lease = self._service.lease(self._runner, f"d{decision.device}")
                     self._leases[decision.trial] = lease
                     self._compare(decision, lease)
-                case core.TrialCompleted(trial=trial):
+                case core.ArmObserved(trial=trial):
                     lease = self._leases[trial]
                     score = self._truth[Arm(lease["dataset"], lease["model"])]
                     self._service.report(self._runner, lease, score=score).ok()
-                case core.TrialFailed(trial=trial):
+                case core.ArmFailed(trial=trial):
                     lease = self._leases[trial]
                     self._service.report(self._runner, lease, "fail", final=True).ok()
-                case core.TrialLost():
-                    pass  # its device leaves next, and with it the trial
+                case core.ArmLost():
+                    pass  # the device leaves next, which loses the trial
                 case _:
                     raise AssertionError(event)
 
     def _add(self, study: Any) -> None:
-        tenant = f"tenant-{int(study.dataset[1:]) % 2}"  # a dataset is one tenant's
+        tenant = f"tenant-{int(study.dataset[1:]) % 2}"  # each dataset belongs to one tenant
         if tenant not in self._tenants:
             self._tenants[tenant] = self._service.tenant(tenant)
         name = self._service.study(

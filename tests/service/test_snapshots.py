@@ -1,4 +1,4 @@
-"""A snapshot goes on exactly as what it was made of would have; anything else is refused."""
+"""A restored snapshot continues exactly like the original; other objects are refused."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.histories import COSTS, PRIORS, History, prior_named, seen
+from support.histories import COSTS, PRIORS, History, fingerprint, prior_named
 from support.paths import PYTHONPATH
 from support.problems import flat_prior, small_scheduler
 
@@ -41,9 +41,9 @@ SETTINGS = st.fixed_dictionaries(
 
 
 def restored(scheduler: Scheduler) -> Scheduler:
-    again = load(dump(scheduler))
-    assert isinstance(again, Scheduler)
-    return again
+    copy = load(dump(scheduler))
+    assert isinstance(copy, Scheduler)
+    return copy
 
 
 @given(
@@ -57,7 +57,7 @@ def restored(scheduler: Scheduler) -> Scheduler:
     lead=st.sampled_from([LEAD, 0.5]),
 )
 @settings(max_examples=50)
-def test_goes_on_as_if_nothing_had_happened(
+def test_a_restored_scheduler_continues_identically(
     seed: int,
     prior: str,
     costs: str,
@@ -67,39 +67,39 @@ def test_goes_on_as_if_nothing_had_happened(
     renewals: int,
     lead: float,
 ) -> None:
-    # With few datasets a rollout is over at once, unless it is made to take several events; with
-    # few scores a fit is believed at once, unless it is made to wait for more.
+    # With few datasets a rollout ends at once, and with few scores a fit is adopted at once.
+    # A smaller RENEWALS and a larger LEAD make them take several events.
     with mock.patch.object(state, "RENEWALS", renewals), mock.patch.object(learned, "LEAD", lead):
-        check_going_on(seed, prior, costs, options, before, after)
+        check_continuation(seed, prior, costs, options, before, after)
 
 
-def check_going_on(
+def check_continuation(
     seed: int, prior: str, costs: str, options: dict[str, Any], before: int, after: int
 ) -> None:
     original = Scheduler(prior_named(prior, seed), **options)
     history = History(seed, costs, [original])
     history.run(before)
-    again, unseen = restored(original), restored(original)
-    assert_made_again(original, restored(original))
-    # One of them is looked at as often as the original, the other only takes in events.
+    copy, unqueried = restored(original), restored(original)
+    assert_recomputed(original, restored(original))
+    # One copy is queried like the original, the other only receives events.
     events: list[Event] = []
     original._record = events.append
-    history.schedulers.append(again)
+    history.schedulers.append(copy)
     history.run(after)
-    history.agree()
+    history.check_agreement()
     for event in events:
-        unseen.apply(event)
-    assert seen(unseen) == seen(original)
-    # And so for a snapshot of what came from a snapshot.
-    history.schedulers += [restored(original), restored(again), restored(unseen)]
-    history.agree()
+        unqueried.apply(event)
+    assert fingerprint(unqueried) == fingerprint(original)
+    # The same for a snapshot of a restored snapshot.
+    history.schedulers += [restored(original), restored(copy), restored(unqueried)]
+    history.check_agreement()
     history.run(15)
-    history.agree()
+    history.check_agreement()
 
 
-def assert_made_again(original: Scheduler, again: Scheduler) -> None:
-    """What a snapshot leaves out, wherever the original has it, is made again to the bit."""
-    for old, new in zip(original._state._rotation, again._state._rotation, strict=True):
+def assert_recomputed(original: Scheduler, copy: Scheduler) -> None:
+    """Assert that everything a snapshot leaves out is recomputed identically to the bit."""
+    for old, new in zip(original._state._rotation, copy._state._rotation, strict=True):
         posterior = old.belief._posterior
         if posterior is not None:
             count = posterior.count
@@ -111,22 +111,25 @@ def assert_made_again(original: Scheduler, again: Scheduler) -> None:
         if old.gains._totals is not None:
             assert new.gains.totals().tobytes() == old.gains._totals.tobytes()
             assert new.gains._each.tobytes() == old.gains._each.tobytes()
-    policy, remade = original._policy, again._policy
-    assert type(remade) is type(policy)
-    remade.rank(again._state)
+    policy, recomputed = original._policy, copy._policy
+    assert type(recomputed) is type(policy)
+    recomputed.rank(copy._state)
     for block in original._state.blocks():
         if isinstance(policy, HighestRate) and block.order not in policy._stale:
-            assert isinstance(remade, HighestRate)
-            entries = [each._ranking._entries[block.order] for each in (policy, remade)]
+            assert isinstance(recomputed, HighestRate)
+            entries = [each._ranking._entries[block.order] for each in (policy, recomputed)]
             assert repr(entries[0]) == repr(entries[1])
         if isinstance(policy, GpUcb) and block.order not in policy._stale:
-            assert isinstance(remade, GpUcb)
-            if policy._studies == remade._studies:  # else all are entered anew
+            assert isinstance(recomputed, GpUcb)
+            if policy._studies == recomputed._studies:  # otherwise all are entered again
                 for study in block.studies:
-                    keys = [each._tournament._keys.get(study.order) for each in (policy, remade)]
+                    keys = [
+                        each._tournament._keys.get(study.order) for each in (policy, recomputed)
+                    ]
                     assert repr(keys[0]) == repr(keys[1])
 
 
+@pytest.mark.outside
 def test_in_a_fresh_process_with_another_hash_seed(tmp_path: Path) -> None:
     scheduler = Scheduler(prior_named("history", 5), seed=5)
     History(5, "mixed", [scheduler]).run(120)
@@ -134,7 +137,7 @@ def test_in_a_fresh_process_with_another_hash_seed(tmp_path: Path) -> None:
     path.write_bytes(dump(scheduler))
     code = (
         "import sys, pathlib, bentham.service.fold.snapshots as s, support.histories as h;"
-        "print(h.seen(s.load(pathlib.Path(sys.argv[1]).read_bytes())))"
+        "print(h.fingerprint(s.load(pathlib.Path(sys.argv[1]).read_bytes())))"
     )
     for hash_seed in ("1", "4242"):
         done = subprocess.run(
@@ -145,32 +148,32 @@ def test_in_a_fresh_process_with_another_hash_seed(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        assert done.stdout.strip() == seen(scheduler)
+        assert done.stdout.strip() == fingerprint(scheduler)
 
 
-def test_what_is_shared_stays_shared() -> None:
+def test_shared_objects_stay_shared() -> None:
     scheduler = small_scheduler()
     for number in range(50):
         scheduler.add_study(f"s{number}", ["m0", "m1"], dataset=f"d{number % 40}")
-    again = restored(scheduler)._state
-    assert len({id(block.prior) for block in again._rotation}) == 1
-    assert again._rotation[0].prior is again.prior.block("d0")
-    for study in again.studies.values():
-        assert study is again.by_order[study.order]
+    copy = restored(scheduler)._state
+    assert len({id(block.prior) for block in copy._rotation}) == 1
+    assert copy._rotation[0].prior is copy.prior.block("d0")
+    for study in copy.studies.values():
+        assert study is copy.by_order[study.order]
         assert study in study.block.studies
-        assert study.block in again._rotation
+        assert study.block in copy._rotation
 
 
-def test_who_listens_is_not_part_of_it() -> None:
+def test_listeners_are_not_part_of_a_snapshot() -> None:
     events: list[Event] = []
-    again = restored(small_scheduler(record=events.append))
-    again.add_device(0)
+    copy = restored(small_scheduler(record=events.append))
+    copy.add_device(0)
     assert events == []
 
 
-def test_what_merely_lay_in_memory_is_not_part_of_it() -> None:
-    def dumped(rubbish: float) -> bytes:
-        filled = mock.patch.object(np, "empty", lambda shape: np.full(shape, rubbish))
+def test_uninitialized_memory_is_not_part_of_a_snapshot() -> None:
+    def dumped(garbage: float) -> bytes:
+        filled = mock.patch.object(np, "empty", lambda shape: np.full(shape, garbage))
         with filled:
             posterior = Posterior(flat_prior(9).block("d"))
             for column in range(5):
@@ -180,25 +183,25 @@ def test_what_merely_lay_in_memory_is_not_part_of_it() -> None:
     assert dumped(1.0) == dumped(2.0)
 
 
-def test_plain_data_comes_back_as_it_was() -> None:
+def test_plain_data_is_restored_identically() -> None:
     numbers = np.arange(6.0).reshape(2, 3)
     frozen = np.arange(3)
     frozen.flags.writeable = False
-    things: dict[str, list[Any]] = {
+    values: dict[str, list[Any]] = {
         "plain": [None, True, 1, 10**40, -0.0, "text", b"bytes", {1, 2}, frozenset({3}), (1, 2)],
-        "kept": [deque([1, 2], maxlen=2), OrderedDict(b=1, a=2), Arm("d", "m"), Reason.POLICY],
+        "types": [deque([1, 2], maxlen=2), OrderedDict(b=1, a=2), Arm("d", "m"), Reason.POLICY],
         "arrays": [numbers, np.asfortranarray(numbers), np.zeros((0, 3)), np.array(1), frozen],
         "numbers": [np.float64(0.1), np.int64(3), np.bool_(True)],
     }
-    again: Any = load(dump(things))
-    assert repr(again) == repr(things)
-    assert again["kept"][3] is Reason.POLICY
-    assert type(again["kept"][2]) is Arm
-    for old, new in zip(things["arrays"], again["arrays"], strict=True):
+    copy: Any = load(dump(values))
+    assert repr(copy) == repr(values)
+    assert copy["types"][3] is Reason.POLICY
+    assert type(copy["types"][2]) is Arm
+    for old, new in zip(values["arrays"], copy["arrays"], strict=True):
         assert new.dtype == old.dtype
         assert new.strides == old.strides or old.size == 0
         assert new.flags.writeable == old.flags.writeable
-    for old, new in zip(things["numbers"], again["numbers"], strict=True):
+    for old, new in zip(values["numbers"], copy["numbers"], strict=True):
         assert type(new) is type(old)
 
 
@@ -211,7 +214,7 @@ class _Dictionary(dict[str, int]):
 
 
 @pytest.mark.parametrize(
-    "thing",
+    "value",
     [
         lambda: 0,
         len,
@@ -230,11 +233,12 @@ class _Dictionary(dict[str, int]):
         Path("path"),
     ],
 )
-def test_what_no_snapshot_is_made_of(thing: object) -> None:
+def test_unsupported_objects_are_refused(value: object) -> None:
     with pytest.raises(InvalidSnapshot, match="cannot make a snapshot of"):
-        dump([thing])
+        dump([value])
 
 
+@pytest.mark.outside
 def test_too_deep_for_a_snapshot() -> None:
     nested: list[Any] = []
     for _ in range(10**5):

@@ -1,4 +1,4 @@
-"""The table of events and that of states: nothing is missing, and what cannot follow is refused."""
+"""The tables of events and states are complete, and invalid transitions are refused."""
 
 from typing import get_args
 
@@ -6,7 +6,7 @@ import pytest
 from support.pools import Story
 
 from bentham.errors import InvalidRecording
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.fold.lifecycles import ARM, LIFECYCLES, STUDY, TRIAL, Lifecycle
 from bentham.service.fold.table import BY_KIND, ENTRIES, shown_kinds
 from bentham.wire.devices import TrialState
@@ -15,8 +15,8 @@ from bentham.wire.studies import CandidateState, StudyState
 
 def test_every_event_has_one_entry() -> None:
     assert [entry.event for entry in ENTRIES] != []
-    assert {entry.kind: entry.event for entry in ENTRIES} == happened.KINDS
-    assert len(ENTRIES) == len(happened.KINDS)
+    assert {entry.kind: entry.event for entry in ENTRIES} == events.KINDS
+    assert len(ENTRIES) == len(events.KINDS)
 
 
 def test_states_are_those_of_the_wire() -> None:
@@ -25,7 +25,7 @@ def test_states_are_those_of_the_wire() -> None:
 
 
 @pytest.mark.parametrize("cycle", LIFECYCLES, ids=lambda cycle: cycle.name)
-def test_transitions_name_states_and_events_that_there_are(cycle: Lifecycle) -> None:
+def test_transitions_use_existing_states_and_events(cycle: Lifecycle) -> None:
     for each in cycle.transitions:
         assert {*each.before, each.after} <= set(cycle.states)
         assert each.event in BY_KIND
@@ -33,22 +33,22 @@ def test_transitions_name_states_and_events_that_there_are(cycle: Lifecycle) -> 
     assert reached | {next(iter(cycle.states))} == set(cycle.states)
 
 
-def test_what_cannot_follow_is_refused() -> None:
+def test_invalid_transitions_are_refused() -> None:
     with pytest.raises(InvalidRecording, match="study that is closed"):
         STUDY.check("closed", "study-resumed", "open")
     with pytest.raises(InvalidRecording, match="trial that is lost"):
         TRIAL.check("lost", "trial-completed", "complete")
 
 
-def test_the_fold_refuses_what_cannot_follow() -> None:
+def test_the_pool_refuses_invalid_transitions() -> None:
     story = Story()
     story.study("wine")
-    story.add(happened.StudyClosed("wine", "closed by request"))
+    story.add(events.StudyClosed("wine", "closed by request"))
     with pytest.raises(InvalidRecording, match="study-resumed for a study that is closed"):
-        story.add(happened.StudyResumed("wine"))
+        story.add(events.StudyResumed("wine"))
     assert story.pool.studies["wine"].state == "closed"
 
 
-def test_pages_hear_of_what_they_show() -> None:
+def test_pages_receive_the_events_they_show() -> None:
     assert "trial-completed" in shown_kinds()
     assert not [kind for kind in shown_kinds() if kind.startswith(("token-", "pool-", "request-"))]

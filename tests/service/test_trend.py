@@ -1,4 +1,4 @@
-"""Regret over time, against the same figures found one by one."""
+"""Regret over time, against figures computed one by one."""
 
 import itertools
 import math
@@ -29,7 +29,7 @@ def estimates_of(service: Service, studies: list[Study]) -> dict[str, Shortfall]
 
 
 def incumbent_at(service: Service, study: Study, time: float) -> float:
-    """From the trials, not from what the study noted."""
+    """Compute a past incumbent from the trials, not from the record of the study."""
     found = [
         trial.score
         for trial in service.pool.trials.values()
@@ -45,7 +45,7 @@ def incumbent_at(service: Service, study: Study, time: float) -> float:
 
 @pytest.fixture
 def story(service: Service) -> dict[str, str]:
-    """Studies that come, share, improve, pause and end; returns their tenants' tokens."""
+    """Create studies that share data, improve, pause and end; return the tenants' tokens."""
     one, two = service.tenant("one"), service.tenant("two")
     device = service.device()
     rng = np.random.default_rng(5)
@@ -73,10 +73,10 @@ def story(service: Service) -> dict[str, str]:
 QUERIES = ("", "seconds=5", "points=7", "seconds=1e6&points=1000")
 
 
-def test_as_found_one_by_one(service: Service, story: dict[str, str]) -> None:
+def test_agrees_with_direct_computation(service: Service, story: dict[str, str]) -> None:
     for who, query in itertools.product(("admin", "one", "two"), QUERIES):
         compare(service, story, who, query)
-    # The story is no trivial one.
+    # The story is not trivial.
     shown = service.get("/v1/trend")
     assert len(set(shown["studies"])) >= 4
     assert shown["round_robin"] != shown["regret"]
@@ -93,25 +93,29 @@ def compare(service: Service, story: dict[str, str], who: str, query: str) -> No
     points = 7 if "points=7" in query else 1000 if "points=1000" in query else 300
     assert (shown["time"], shown["since"]) == (now, since)
     assert shown["times"] == pytest.approx(np.linspace(since, now, points).tolist(), abs=2e-3)
-    for place in range(0, points, max(1, points // 40)):
-        time = float(np.linspace(since, now, points)[place])
-        there = [s for s in studies if s.created <= time and not (s.closed and s.closed <= time)]
-        regrets = [s.incumbent + known[s.id].gap - incumbent_at(service, s, time) for s in there]
-        mean = sum(regrets) / len(there)
-        assert shown["studies"][place] == len(there)
-        assert shown["regret"][place] == pytest.approx(mean, abs=2e-9)
-        together: dict[str, float] = {}
-        for study in there:
+    for index in range(0, points, max(1, points // 40)):
+        time = float(np.linspace(since, now, points)[index])
+        open_studies = [
+            s for s in studies if s.created <= time and not (s.closed and s.closed <= time)
+        ]
+        regrets = [
+            s.incumbent + known[s.id].gap - incumbent_at(service, s, time) for s in open_studies
+        ]
+        mean = sum(regrets) / len(open_studies)
+        assert shown["studies"][index] == len(open_studies)
+        assert shown["regret"][index] == pytest.approx(mean, abs=2e-9)
+        deviations: dict[str, float] = {}
+        for study in open_studies:
             key = f"{study.tenant.name} {study.dataset}"
-            together[key] = together.get(key, 0.0) + math.sqrt(known[study.id].variance)
-        spread = 1.2815516 * math.sqrt(sum(d * d for d in together.values())) / len(there)
-        assert shown["low"][place] == pytest.approx(max(0.0, mean - spread), abs=1e-8)
-        assert shown["high"][place] == pytest.approx(mean + spread, abs=1e-8)
+            deviations[key] = deviations.get(key, 0.0) + math.sqrt(known[study.id].variance)
+        spread = 1.2815516 * math.sqrt(sum(d * d for d in deviations.values())) / len(open_studies)
+        assert shown["low"][index] == pytest.approx(max(0.0, mean - spread), abs=1e-8)
+        assert shown["high"][index] == pytest.approx(mean + spread, abs=1e-8)
     assert (shown["round_robin"] is None) == (who != "admin")
     assert all(len(shown[name]) == points for name in ("regret", "low", "high", "studies"))
 
 
-def test_before_there_is_anything(service: Service) -> None:
+def test_without_studies_and_scores(service: Service) -> None:
     tenant = service.tenant("a")
     shown = service.get("/v1/trend", tenant)
     assert (shown["since"], shown["times"], shown["regret"]) == (NOON, [NOON], [0.0])
@@ -124,8 +128,8 @@ def test_before_there_is_anything(service: Service) -> None:
     assert shown["regret"][0] == shown["regret"][1] > 0.0
 
 
-def test_scores_below_the_floor_are_no_gain_that_was_lost(service: Service) -> None:
-    """Regret never rises, though the floor was above all scores."""
+def test_scores_below_the_floor(service: Service) -> None:
+    """Regret never rises, although the floor is above all scores."""
     service.study(service.tenant("a"), models=4)
     device = service.device()
     for score in (-5.0, -7.0, -2.0):
@@ -135,14 +139,14 @@ def test_scores_below_the_floor_are_no_gain_that_was_lost(service: Service) -> N
     assert regret[0] == pytest.approx(regret[-1] + 3.0)
 
 
-def test_what_cannot_be_asked_for(service: Service) -> None:
+def test_invalid_queries(service: Service) -> None:
     for query in ("seconds=0", "seconds=nan", "seconds=x", "points=1", "points=1001"):
         assert service.request("GET", "/v1/trend", query=query).status == 422
     device = service.token("device")
     assert service.request("GET", "/v1/trend", token=device).status == 403
 
 
-def test_it_goes_back_as_far_as_the_latest_closed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_starts_with_the_latest_closed_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     story = Story()
     story.devices(1)
     for name, tenant, closed in (("s0", "a", 10.0), ("s1", "b", 20.0), ("s2", "a", 30.0)):

@@ -1,19 +1,19 @@
-"""Runs recorded by an earlier version: this one must decide the same."""
+"""Runs recorded by an earlier version must be reproduced by this one."""
 
 import pytest
 from support.paths import GOLDEN
 
-from bentham.core.problem.events import TrialStarted
+from bentham.core.problem.events import ArmStarted
 from bentham.sim import POLICY_NAMES, read_recording
 
 
 @pytest.mark.parametrize("name", [*POLICY_NAMES, "learned"])
-def test_the_decisions_of_old(name: str) -> None:
+def test_recorded_decisions_are_reproduced(name: str) -> None:
     recording = read_recording(GOLDEN / f"{name}.jsonl")
     scheduler = recording.scheduler()
     decisions = 0
     for event in recording.events:
-        if isinstance(event, TrialStarted):
+        if isinstance(event, ArmStarted):
             remade, recorded = scheduler.decide(event.decision.device), event.decision
             assert remade is not None
             for field in ("trial", "study", "dataset", "model", "reason"):

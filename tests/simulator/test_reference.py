@@ -1,4 +1,4 @@
-"""The product against an independent implementation of the same rules: the same trials."""
+"""The simulator against an independent implementation of the same rules: the same trials."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ class TestSameTrials:
 @pytest.mark.parametrize("policy", ["mdmt", "round-robin"])
 @pytest.mark.parametrize("warm_start", [0, 1, 2])
 def test_same_trials_when_every_study_has_a_twin(policy: str, warm_start: int) -> None:
-    # Twins tie exactly as long as they see their scores in one order, as on one device.
+    # Twins tie exactly if their scores are observed in the same order, as on one device.
     table = load_table("oboe:8").only([*range(0, 400, 20), *range(0, 400, 20)])
     names = tuple(f"{place}" for place in range(len(table.studies)))
     compare(replace(table, studies=names), policy, devices=1, seed=0, warm_start=warm_start)

@@ -1,4 +1,4 @@
-"""Virtual time: the order of things at one instant, and what goes wrong when it is told to."""
+"""The simulator: the order of events at one instant, and disturbances."""
 
 import math
 
@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.problems import random_problem
 
-from bentham.core import Arm, SharedPrior, Study
+from bentham.core import Arm, SharedPrior, StudySpec
 from bentham.core.problem.events import (
+    ArmLost,
+    ArmObserved,
+    ArmStarted,
     DeviceAdded,
     DeviceRemoved,
-    TrialCompleted,
-    TrialLost,
-    TrialStarted,
 )
 from bentham.errors import InvalidInput
 from bentham.sim import POLICY_NAMES, Disturbances, Run, simulate
@@ -23,7 +23,7 @@ from bentham.sim import POLICY_NAMES, Disturbances, Run, simulate
 def tiny(costs: dict[str, dict[str, float]], **options: object) -> Run:
     models = sorted({model for listed in costs.values() for model in listed})
     prior = SharedPrior(models, np.zeros(len(models)), np.eye(len(models)))
-    studies = [Study(name, listed) for name, listed in costs.items()]
+    studies = [StudySpec(name, listed) for name, listed in costs.items()]
     truth = {
         Arm(study.name, model): 0.1 * (place + 1)
         for study in studies
@@ -37,10 +37,10 @@ def test_completions_at_one_instant_come_in_start_order_before_decisions() -> No
     # Warm start: a/y and b/x at 0, both end at 1; then a/x and b/y at 1.
     kinds = [
         (event.time, "start", event.decision.device)
-        if isinstance(event, TrialStarted)
+        if isinstance(event, ArmStarted)
         else (event.time, "end", event.trial)
         for event in run.events
-        if isinstance(event, TrialStarted | TrialCompleted)
+        if isinstance(event, ArmStarted | ArmObserved)
     ]
     assert kinds == [
         (0.0, "start", 0), (0.0, "start", 1),
@@ -78,7 +78,7 @@ def test_until_cuts_the_run() -> None:
     ]  # fmt: skip
     assert run.regret.end_time == 4.0
     assert run.regret.cumulative == pytest.approx(0.2 * 2 + 0.1 * 2)
-    # What ends at that very moment counts; nothing starts at it.
+    # Trials that end at that moment count; none starts.
     run = tiny(costs, devices=1, until=2.0)
     assert [t.outcome for t in run.trials] == ["complete"]
     assert tiny(costs, until=0.0).trials == ()
@@ -87,14 +87,14 @@ def test_until_cuts_the_run() -> None:
 
 def test_a_shared_dataset_serves_every_study_on_it() -> None:
     prior = SharedPrior(["x"], [0.0], [[1.0]])
-    studies = [Study("a", {"x": 2.0}, "d"), Study("b", {"x": 2.0}, "d", weight=3.0)]
+    studies = [StudySpec("a", {"x": 2.0}, "d"), StudySpec("b", {"x": 2.0}, "d", weight=3.0)]
     run = simulate(studies, {Arm("d", "x"): 1.0}, prior)
     assert len(run.trials) == 1
     assert run.regret.cumulative == pytest.approx(2.0 + 3 * 2.0)
 
 
 @pytest.mark.parametrize("policy", POLICY_NAMES)
-def test_losses_and_failures_stop_nothing(policy: str) -> None:
+def test_losses_and_failures_do_not_stop_a_run(policy: str) -> None:
     disturbances = Disturbances(failure=0.1, loss=0.2, repair=2.0, cost_error=2.0)
     problem = random_problem(5, studies=8, models=5)
     runs = [
@@ -121,14 +121,14 @@ def test_losses_and_failures_stop_nothing(policy: str) -> None:
     assert min(outcomes.values()) > 0
     assert max(attempts.values()) <= 3
     assert set(attempts) == {Arm(s.dataset, m) for s in problem.studies for m in s.costs}
-    lost = [event.time for event in run.events if isinstance(event, TrialLost)]
+    lost = [event.time for event in run.events if isinstance(event, ArmLost)]
     gone = [event.time for event in run.events if isinstance(event, DeviceRemoved)]
     back = [event.time for event in run.events if isinstance(event, DeviceAdded)]
     assert lost == gone
     assert sorted(back)[3:] == pytest.approx([time + 2.0 for time in gone])
 
 
-def test_misjudged_costs_change_what_is_believed_not_what_is() -> None:
+def test_cost_errors_change_predictions_but_not_durations() -> None:
     problem = random_problem(1, studies=10, models=6)
     run = simulate(
         problem.studies,
@@ -137,7 +137,7 @@ def test_misjudged_costs_change_what_is_believed_not_what_is() -> None:
         disturbances=Disturbances(cost_error=2.0),
     )
     true = {study.name: study for study in problem.studies}
-    decisions = [event.decision for event in run.events if isinstance(event, TrialStarted)]
+    decisions = [event.decision for event in run.events if isinstance(event, ArmStarted)]
     ratios = []
     for trial, decision in zip(run.trials, decisions, strict=True):
         assert trial.end is not None
@@ -156,7 +156,7 @@ def test_a_device_runs_one_trial_at_a_time_and_none_idles(
     run = simulate(problem.studies, problem.truth, problem.prior, policy, devices=devices)
     ends = [0.0] * devices
     for trial in run.trials:
-        assert trial.start == ends[trial.device]  # begins when the one before has ended
+        assert trial.start == ends[trial.device]  # starts when the previous one has ended
         assert trial.end is not None
         ends[trial.device] = trial.end
     assert run.regret.end_time == max(ends)
@@ -176,26 +176,26 @@ def test_the_oracle_has_the_least_regret() -> None:
     assert regrets["mdmt"] < regrets["round-robin"]
 
 
-def test_a_run_ends_with_its_last_trial_whatever_is_under_repair() -> None:
+def test_a_run_ends_with_its_last_trial_despite_repairs() -> None:
     costs = {name: {"x": 1.0, "y": 2.0} for name in "abcdef"}
     for repair in (0.0, 10.0, 1000.0):
         disturbances = Disturbances(loss=0.3, repair=repair)
         run = tiny(costs, devices=2, seed=3, disturbances=disturbances)
         assert run.regret.end_time == max(trial.end or 0.0 for trial in run.trials)
-    # What is under repair when the time is up still had arms waiting for it.
+    # A device under repair at the end still had arms to run.
     run = tiny({"a": {"x": 1.0}}, devices=1, seed=1, until=500.0,
                disturbances=Disturbances(loss=1.0, repair=1000.0))  # fmt: skip
     assert run.regret.end_time == 500.0
     assert run.regret.cumulative == pytest.approx(0.1 * 500.0)
 
 
-def test_what_was_never_found_is_regretted_until_the_end_asked_for() -> None:
+def test_regret_continues_until_the_requested_end() -> None:
     run = tiny({"a": {"x": 1.0}}, devices=1, until=50.0, disturbances=Disturbances(failure=1.0))
     assert run.regret.end_time < 1.0
     assert run.regret.cumulative == pytest.approx(0.1 * 50.0)
 
 
-def test_nobody_to_serve() -> None:
+def test_no_study_to_serve() -> None:
     with pytest.raises(InvalidInput, match="no study to serve"):
         simulate([], {}, SharedPrior(["x"], [0.0], [[1.0]]))
 

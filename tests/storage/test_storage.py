@@ -1,4 +1,4 @@
-"""One contract, held by every log: in memory, in SQLite, in PostgreSQL."""
+"""The contract of every log: in memory, in SQLite and in PostgreSQL."""
 
 import math
 from dataclasses import replace
@@ -21,7 +21,7 @@ def test_a_new_log_is_empty(store: Store) -> None:
     assert not log.leads()
 
 
-def test_what_was_appended_is_read_by_all(store: Store) -> None:
+def test_all_instances_read_what_was_appended(store: Store) -> None:
     log = store.leader()
     log.append(records(1, 1))
     log.append(records(2, 5))
@@ -35,7 +35,7 @@ def test_what_was_appended_is_read_by_all(store: Store) -> None:
         assert list(instance.read(after=5)) == []
 
 
-def test_texts_and_numbers_come_back_to_the_bit(store: Store) -> None:
+def test_texts_and_numbers_are_stored_exactly(store: Store) -> None:
     log = store.leader()
     odd = [
         record(
@@ -48,7 +48,7 @@ def test_texts_and_numbers_come_back_to_the_bit(store: Store) -> None:
     ]
     log.append(odd)
     assert list(log.read()) == odd
-    log.append(odd)  # identical still
+    log.append(odd)  # the same records again
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,16 @@ def test_texts_and_numbers_come_back_to_the_bit(store: Store) -> None:
     ],
     ids=str,
 )
-def test_what_a_database_cannot_store_is_refused(store: Store, bad: dict[str, object]) -> None:
+def test_values_that_a_database_cannot_store_are_refused(
+    store: Store, bad: dict[str, object]
+) -> None:
     log = store.leader()
     with pytest.raises(InvalidInput, match="record 2"):
         log.append([record(1), record(2, **bad)])
     assert log.head() == 0
 
 
-def test_numbers_follow_each_other(store: Store) -> None:
+def test_sequence_numbers_have_no_gaps(store: Store) -> None:
     log = store.leader()
     for batch in ([record(1), record(3)], [record(1), record(1)], [record(0)], [record(-1)]):
         with pytest.raises(InvalidInput, match="without gaps"):
@@ -98,7 +100,9 @@ def test_an_append_may_be_repeated(store: Store) -> None:
      {"tenant": "x"}, {"key": "x"}, {"body": "{}"}],
     ids=str,
 )  # fmt: skip
-def test_another_record_in_its_place_is_a_conflict(store: Store, change: dict[str, object]) -> None:
+def test_a_different_record_with_the_same_number_is_a_conflict(
+    store: Store, change: dict[str, object]
+) -> None:
     log = store.leader()
     log.append(records(1, 3))
     with pytest.raises(SequenceConflict, match="another instance has written"):
@@ -114,7 +118,7 @@ def test_an_append_that_overlaps_the_head_is_a_conflict(store: Store) -> None:
     assert log.head() == 3
 
 
-def test_one_leads(store: Store) -> None:
+def test_only_one_instance_leads(store: Store) -> None:
     first, second = store.open(), store.open()
     with pytest.raises(SequenceConflict, match="does not lead"):
         first.append(records(1, 1))
@@ -133,7 +137,7 @@ def test_one_leads(store: Store) -> None:
     assert list(second.read()) == records(1, 2)
 
 
-def test_a_closed_log_says_so(store: Store) -> None:
+def test_a_closed_log_raises_errors(store: Store) -> None:
     log = store.leader()
     log.append(records(1, 1))
     pages = log.read()
@@ -148,7 +152,7 @@ def test_a_closed_log_says_so(store: Store) -> None:
         log.save_snapshot(1, b"")
 
 
-def test_a_reader_goes_on_while_others_append(store: Store) -> None:
+def test_reading_while_another_instance_appends(store: Store) -> None:
     log = store.leader()
     log.append(records(1, 1500))
     other = store.open()
@@ -201,7 +205,7 @@ def test_the_latest_two_snapshots_are_kept(store: Store) -> None:
     assert log.load_snapshot() == (0, b"nothing yet")
 
 
-def test_a_snapshot_is_of_records_that_exist(store: Store) -> None:
+def test_a_snapshot_needs_existing_records(store: Store) -> None:
     log = store.leader()
     log.append(records(1, 2))
     for sequence in (3, -1):

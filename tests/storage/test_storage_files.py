@@ -1,4 +1,4 @@
-"""One contract, held by files in memory, in SQLite and in PostgreSQL; and what outages leave."""
+"""The contract of files in memory, SQLite and PostgreSQL, and their state after outages."""
 
 import random
 import sqlite3
@@ -27,7 +27,7 @@ def content(files: Files, key: str) -> bytes | None:
     return None if parts is None else b"".join(parts)
 
 
-def kept_parts(store: Store) -> int:
+def stored_parts(store: Store) -> int:
     query = "SELECT count(*) FROM file_parts"
     if store.url is not None:
         with psycopg.connect(store.url) as session:
@@ -41,7 +41,7 @@ def kept_parts(store: Store) -> int:
 
 @every_kind
 @pytest.mark.parametrize("size", [0, 1, PART - 1, PART, PART + 1, 3 * PART + 17])
-def test_what_was_saved_is_loaded_by_all(store: Store, size: int) -> None:
+def test_all_instances_load_what_was_saved(store: Store, size: int) -> None:
     data, files = some_bytes(size), store.files()
     assert files.size("key") is None
     assert files.load("key") is None
@@ -53,7 +53,7 @@ def test_what_was_saved_is_loaded_by_all(store: Store, size: int) -> None:
 
 
 @every_kind
-def test_a_file_that_is_there_is_left_alone(store: Store) -> None:
+def test_an_existing_file_is_not_changed(store: Store) -> None:
     files = store.files()
     files.save("key", [b"data"])
     unread = iter([b"other"])
@@ -73,7 +73,7 @@ def test_files_are_dropped(store: Store) -> None:
     assert files.load("one") is None
     assert content(store.files(), "two") == b"2"
     if store.kind != "memory":
-        assert kept_parts(store) == 1
+        assert stored_parts(store) == 1
     files.save("one", [b"again"])
     assert content(files, "one") == b"again"
 
@@ -91,7 +91,7 @@ def test_keys_that_cannot_be_stored_are_refused(store: Store, key: str) -> None:
 
 
 @every_kind
-def test_any_other_key_is_just_text(store: Store) -> None:
+def test_unusual_keys(store: Store) -> None:
     files = store.files()
     keys = ["k" * 200, "%s", "?", "a'b\"c\\", "../../etc/passwd", "sha256:0", "A", "a", " "]
     for key in keys:
@@ -101,20 +101,20 @@ def test_any_other_key_is_just_text(store: Store) -> None:
 
 @every_kind
 def test_a_save_whose_content_fails_leaves_nothing(store: Store) -> None:
-    def torn() -> Iterator[bytes]:
+    def interrupted() -> Iterator[bytes]:
         yield some_bytes(2 * PART)
         raise OSError("the upload was cut")
 
     files = store.files()
     with pytest.raises(OSError, match="was cut"):
-        files.save("key", torn())
+        files.save("key", interrupted())
     assert files.size("key") is None
     if store.kind != "memory":
-        assert kept_parts(store) == 0
+        assert stored_parts(store) == 0
 
 
 def leave_parts(store: Store, key: str, *parts: bytes) -> None:
-    """As a save does that is killed on its way."""
+    """Store parts without completing the file, like a save that was killed."""
     files = store.files()
     assert isinstance(files, files_module.DatabaseFiles)
     for part, data in enumerate(parts):
@@ -122,7 +122,7 @@ def leave_parts(store: Store, key: str, *parts: bytes) -> None:
 
 
 @every_database
-def test_a_killed_save_is_not_seen_and_the_next_one_mends_it(store: Store) -> None:
+def test_a_killed_save_is_invisible_and_replaced_by_the_next(store: Store) -> None:
     leave_parts(store, "key", b"other", some_bytes(PART), b"content")
     leave_parts(store, "empty", b"other")
     files = store.files()
@@ -132,21 +132,21 @@ def test_a_killed_save_is_not_seen_and_the_next_one_mends_it(store: Store) -> No
     files.save("empty", [])
     assert content(files, "key") == data
     assert content(files, "empty") == b""
-    assert kept_parts(store) == 2
+    assert stored_parts(store) == 2
 
 
 @every_database
-def test_what_killed_saves_left_is_tidied_away(store: Store) -> None:
+def test_tidy_deletes_parts_of_killed_saves(store: Store) -> None:
     files = store.files()
     files.save("kept", [b"data"])
     leave_parts(store, "key", *[b"part"] * 50)
     files.tidy()
-    assert kept_parts(store) == 1
+    assert stored_parts(store) == 1
     assert content(files, "kept") == b"data"
 
 
 @every_kind
-def test_two_may_save_the_same_file_at_once(store: Store) -> None:
+def test_the_same_file_can_be_saved_concurrently(store: Store) -> None:
     data = some_bytes(5 * PART + 3)
     failed: list[Exception] = []
 
@@ -167,7 +167,7 @@ def test_two_may_save_the_same_file_at_once(store: Store) -> None:
 
 
 @every_database
-def test_a_drop_amid_a_save_never_leaves_half_a_file(store: Store) -> None:
+def test_a_drop_during_a_save_leaves_no_partial_file(store: Store) -> None:
     dropping = store.files()
 
     def content_of_a_slow_upload() -> Iterator[bytes]:
@@ -184,7 +184,7 @@ def test_a_drop_amid_a_save_never_leaves_half_a_file(store: Store) -> None:
 
 
 @every_database
-def test_a_drop_amid_a_load_is_told(store: Store) -> None:
+def test_a_drop_during_a_load_raises_an_error(store: Store) -> None:
     files = store.files()
     files.save("key", [some_bytes(3 * PART)])
     parts = files.load("key")
@@ -196,7 +196,7 @@ def test_a_drop_amid_a_load_is_told(store: Store) -> None:
 
 
 @every_kind
-def test_closed_is_closed(store: Store) -> None:
+def test_closed_files_raise_errors(store: Store) -> None:
     files = store.files()
     files.save("key", [b"data"])
     files.close()
@@ -206,7 +206,7 @@ def test_closed_is_closed(store: Store) -> None:
         files.save("other", [b"data"])
 
 
-def test_a_server_that_was_away_is_found_again(
+def test_reconnecting_after_an_outage(
     postgres: PostgresServer, postgres_url: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store = Store("postgresql", postgres_url, tmp_path_factory.mktemp("unused"))
@@ -225,7 +225,7 @@ def test_a_server_that_was_away_is_found_again(
     assert files.size("key") is None
     files.save("key", [some_bytes(2 * PART)])
     assert content(files, "key") == some_bytes(2 * PART)
-    with psycopg.connect(postgres_url, autocommit=True) as admin:  # cut while nobody uses it
+    with psycopg.connect(postgres_url, autocommit=True) as admin:  # cut while it is idle
         admin.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE application_name = 'bentham files'"
@@ -235,21 +235,21 @@ def test_a_server_that_was_away_is_found_again(
 
 
 @every_database
-def test_appends_go_on_while_a_file_is_saved(store: Store) -> None:
+def test_appends_continue_while_a_file_is_saved(store: Store) -> None:
     log, files = store.leader(), store.files()
     data = some_bytes(3 * PART)
-    begun, appended = Event(), Event()
+    started, appended = Event(), Event()
 
-    def slowly() -> Iterator[bytes]:
-        """A content whose second half comes when the log was appended to."""
+    def slow_content() -> Iterator[bytes]:
+        """Yield the second half only after the log was appended to."""
         yield data[: 2 * PART]
-        begun.set()
-        assert appended.wait(30.0), "the save holds up the log"
+        started.set()
+        assert appended.wait(30.0), "the save blocks the log"
         yield data[2 * PART :]
 
-    thread = Thread(target=lambda: files.save("key", slowly()))
+    thread = Thread(target=lambda: files.save("key", slow_content()))
     thread.start()
-    assert begun.wait(30.0)
+    assert started.wait(30.0)
     for sequence in range(1, 11):
         log.append(records(sequence, sequence))
     appended.set()
@@ -258,7 +258,7 @@ def test_appends_go_on_while_a_file_is_saved(store: Store) -> None:
 
 
 @every_kind
-def test_keys_are_found_by_how_they_begin(store: Store) -> None:
+def test_keys_are_listed_by_prefix(store: Store) -> None:
     files = store.files()
     for key in ("data/a/1", "data/b/1", "log/1", "datb", "DATA/x", "data"):
         files.save(key, [b"x"])
@@ -269,7 +269,7 @@ def test_keys_are_found_by_how_they_begin(store: Store) -> None:
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(1, 9))
-def test_parts_are_all_of_one_size_but_the_last(pieces: list[bytes], size: int) -> None:
+def test_all_parts_but_the_last_have_the_same_size(pieces: list[bytes], size: int) -> None:
     parts = list(in_parts(pieces, size))
     assert b"".join(parts) == b"".join(pieces)
     assert all(len(part) == size for part in parts[:-1])

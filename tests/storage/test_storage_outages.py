@@ -1,4 +1,4 @@
-"""When the disk is full, the server gone, the network cut or the process killed."""
+"""Full disks, dead servers, cut connections and killed processes."""
 
 import multiprocessing
 import os
@@ -30,7 +30,7 @@ def snapshot(sequence: int) -> bytes:
 
 
 def append_until_killed(url: str | None, folder: Path, acknowledge: Connection) -> None:
-    """Another instance of the service: appends as fast as it can, and tells what it has done."""
+    """Append as fast as possible, as another instance, and report each sequence number."""
     log = open_log(url, folder)
     while not log.lead():
         pass
@@ -53,13 +53,13 @@ def test_what_was_acknowledged_survives_kill_9(store: Store) -> None:
         child = processes.Process(target=append_until_killed, args=(store.url, store.folder, send))
         child.start()
         send.close()
-        wanted = random.Random(number).randint(1, 15)
+        count = random.Random(number).randint(1, 15)
         with suppress(EOFError):
-            for _ in range(wanted):
+            for _ in range(count):
                 acknowledged = receive.recv()
-            assert not watching.lead()  # one leads, and it is not us
+            assert not watching.lead()  # the other instance leads
             child.kill()
-            while True:  # what it said before it died
+            while True:  # read what it reported before it died
                 acknowledged = receive.recv()
         child.join()
         child.close()
@@ -67,14 +67,14 @@ def test_what_was_acknowledged_survives_kill_9(store: Store) -> None:
         assert watching.head() >= acknowledged > 0
     eventually(watching.lead)  # PostgreSQL notices the end of a client a moment later
     found = list(watching.read())
-    assert found == records(1, len(found))  # no gap, nothing half-written
+    assert found == records(1, len(found))  # no gaps, no partial writes
     saved = watching.load_snapshot()
     assert saved is None or saved[1] == snapshot(saved[0])
     watching.append(records(len(found) + 1, len(found) + 2))
 
 
 class Disk:
-    """A folder that gets full: a small file system, or where none may be mounted, few pages."""
+    """A folder that gets full: a small file system or, without the right to mount, a page limit."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder.mkdir()
@@ -121,7 +121,8 @@ def append_until_refused(log: EventLog) -> int:
     raise AssertionError("the disk never got full")
 
 
-def test_a_full_disk_and_then_room_again(disk: Disk) -> None:
+@pytest.mark.outside
+def test_a_full_disk_and_recovery(disk: Disk) -> None:
     log = open_log(None, disk.folder)
     assert log.lead()
     refused = append_until_refused(log)
@@ -162,7 +163,7 @@ def test_a_full_disk_of_the_server(postgres_url: str) -> None:
     log.close()
 
 
-def test_a_server_that_dies_and_comes_back(postgres: PostgresServer, postgres_url: str) -> None:
+def test_a_server_that_dies_and_restarts(postgres: PostgresServer, postgres_url: str) -> None:
     log, other = open_log(postgres_url), open_log(postgres_url)
     assert log.lead()
     log.append(records(1, 3))
@@ -178,11 +179,11 @@ def test_a_server_that_dies_and_comes_back(postgres: PostgresServer, postgres_ur
         with pytest.raises(StorageUnavailable):
             log.lead()
     postgres.start()
-    log.append(records(4, 5))  # leads again, since nobody else does
+    log.append(records(4, 5))  # leads again, since no other instance does
     assert log.leads()
     assert not other.lead()
     assert list(log.read()) == records(1, 5)
-    assert list(reading) == records(2, 3)  # the page it had
+    assert list(reading) == records(2, 3)  # the rest of the page that was already read
     log.close()
     other.close()
 
@@ -196,7 +197,7 @@ def end_sessions(url: str, like: str = "bentham % leads") -> None:
         )
 
 
-def test_who_lost_the_lead_cannot_write(postgres_url: str) -> None:
+def test_a_former_leader_cannot_write(postgres_url: str) -> None:
     stale, other = open_log(postgres_url), open_log(postgres_url)
     assert stale.lead()
     stale.append(records(1, 2))
@@ -205,37 +206,37 @@ def test_who_lost_the_lead_cannot_write(postgres_url: str) -> None:
     eventually(lambda: not stale.leads())
     assert other.lead()
     with pytest.raises(SequenceConflict, match="does not lead"):
-        stale.append(records(3, 3))  # not even while the head is where it believes
+        stale.append(records(3, 3))  # not even if its sequence number is correct
     other.append(records(3, 4))
     other.close()
     with pytest.raises(SequenceConflict, match="does not lead"):
-        stale.append([record(3, actor="stale")])  # it must ask again
-    eventually(stale.lead)  # the server hears a moment later that the other has hung up
+        stale.append([record(3, actor="stale")])  # it must request the lead again
+    eventually(stale.lead)  # the server notices the disconnect a moment later
     with pytest.raises(SequenceConflict, match="ends at 4"):
         stale.append([record(3, actor="stale")])
     assert list(stale.read()) == records(1, 4)
     stale.close()
 
 
-def test_who_closes_gives_the_lead_up_before_the_server_notices(
+def test_closing_releases_the_lead_at_once(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A server ends the session of a closed connection a moment later: here it never does.
+    # Servers end the session of a closed connection a moment later. Simulate one that never does.
     first, second = open_log(postgres_url), open_log(postgres_url)
     assert first.lead()
     assert not second.lead()
-    kept: list[psycopg.Connection[object]] = []
+    unclosed: list[psycopg.Connection[object]] = []
     with monkeypatch.context() as patch:
-        patch.setattr(psycopg.Connection, "close", lambda connection: kept.append(connection))
+        patch.setattr(psycopg.Connection, "close", lambda connection: unclosed.append(connection))
         first.close()
-    assert kept
+    assert unclosed
     assert second.lead()
     second.close()
-    for connection in kept:
+    for connection in unclosed:
         connection.close()
 
 
-def test_who_is_frozen_loses_the_lead_and_who_is_idle_keeps_it(
+def test_a_frozen_leader_loses_the_lead_and_an_idle_one_keeps_it(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_log, "KEEP_SECONDS", 0.1)
@@ -244,10 +245,10 @@ def test_who_is_frozen_loses_the_lead_and_who_is_idle_keeps_it(
     assert isinstance(frozen, PostgresLog)
     assert frozen.lead()
     frozen.append(records(1, 1))
-    time.sleep(1.0)  # idle for longer than it may be silent, which it is not
+    time.sleep(1.0)  # longer than SILENT_SECONDS, but it sends keep-alives
     assert frozen.leads()
     assert not other.lead()
-    with frozen._write_lock:  # as if all its threads stood still
+    with frozen._write_lock:  # as if all its threads were frozen
         eventually(other.lead)
     with pytest.raises(SequenceConflict, match="does not lead"):
         frozen.append(records(2, 2))
@@ -256,7 +257,7 @@ def test_who_is_frozen_loses_the_lead_and_who_is_idle_keeps_it(
         log.close()
 
 
-def test_connections_that_were_cut_are_made_again(postgres_url: str) -> None:
+def test_cut_connections_are_reopened(postgres_url: str) -> None:
     log = open_log(postgres_url)
     assert log.lead()
     log.append(records(1, 2))
@@ -270,14 +271,14 @@ def test_connections_that_were_cut_are_made_again(postgres_url: str) -> None:
 
 
 def test_a_cut_while_committing(postgres_url: str) -> None:
-    """The server wrote, we do not know, and it still holds the lead for our lost session."""
+    """The commit succeeded without a response, and the server still holds the old session."""
     port = psycopg.conninfo.conninfo_to_dict(postgres_url)["port"]
     proxy = Proxy(int(str(port)))
     log = open_log(postgres_url.replace(f":{port}/", f":{proxy.port}/"))
     assert log.lead()
     log.append(records(1, 2))
     for first in (3, 6):
-        proxy.cut_at_next_answer()  # the server's end stays open
+        proxy.cut_at_next_response()  # the server's connection stays open
         with pytest.raises(StorageUnavailable):
             log.append(records(first, first + 2))
         assert not log.leads()

@@ -1,4 +1,4 @@
-"""The tables: append-only, made when there are none, and refused when they do not fit."""
+"""The tables: append-only, created if missing, refused if incompatible."""
 
 import sqlite3
 import stat
@@ -11,7 +11,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from support.commands import Bentham, one_line
+from support.commands import Bentham, assert_refused
 from support.postgres import PASSWORD, PostgresServer
 from support.storage_contract import Store, every_database, records
 
@@ -30,7 +30,7 @@ from bentham.storage import (
 
 
 def execute(store: Store, *statements: str) -> None:
-    """As somebody with another program would."""
+    """Execute statements without Bentham, as another program would."""
     if store.url is None:
         store.folder.mkdir(exist_ok=True)
         connection = sqlite3.connect(store.folder / "bentham.db")
@@ -51,7 +51,7 @@ def arguments(store: Store) -> Sequence[object]:
 
 
 @every_database
-def test_events_are_append_only_for_everybody(store: Store) -> None:
+def test_events_are_append_only_for_all_programs(store: Store) -> None:
     log = store.leader()
     log.append(records(1, 3))
     columns = "(sequence, time, kind, version, actor, request, tenant, key, body)"
@@ -84,8 +84,8 @@ def test_the_known_revisions_are_the_migrations() -> None:
 
 
 @every_database
-def test_an_empty_database_is_made_ready(store: Store, bentham: Bentham) -> None:
-    one_line(bentham, "db", "check", *arguments(store), contains=["bentham db upgrade"])
+def test_tables_are_created_in_an_empty_database(store: Store, bentham: Bentham) -> None:
+    assert_refused(bentham, "db", "check", *arguments(store), contains=["bentham db upgrade"])
     with pytest.raises(SchemaMismatch, match="bentham db upgrade"):
         open_log(store.url, store.folder, must_exist=True)
     place = place_of(store.url, store.folder)
@@ -99,35 +99,37 @@ def test_an_empty_database_is_made_ready(store: Store, bentham: Bentham) -> None
 
 @every_database
 def test_several_instances_may_start_at_once(store: Store) -> None:
-    made: list[bool] = []
+    created: list[bool] = []
     place = place_of(store.url, store.folder)
-    threads = [Thread(target=lambda: made.append(create_if_empty(place))) for _ in range(4)]
+    threads = [Thread(target=lambda: created.append(create_if_empty(place))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(made) == [False, False, False, True]
+    assert sorted(created) == [False, False, False, True]
 
 
-def test_a_new_file_that_another_is_writing_is_waited_for(tmp_path: Path) -> None:
+def test_creation_waits_for_another_writer(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     sqlite_file.make_folder(folder)
-    writing = sqlite_file.look(folder / sqlite_file.FILE)
-    writing.execute("BEGIN IMMEDIATE")  # SQLite refuses to switch to WAL at once, without a wait
-    Timer(0.2, lambda: writing.execute("COMMIT")).start()
+    writer = sqlite_file.open_existing(folder / sqlite_file.FILE)
+    writer.execute("BEGIN IMMEDIATE")  # SQLite does not wait for this lock when it switches to WAL
+    Timer(0.2, lambda: writer.execute("COMMIT")).start()
     sqlite_file.connect(folder / sqlite_file.FILE).close()
-    writing.close()
+    writer.close()
 
 
 @every_database
-def test_the_command_line_makes_and_checks(store: Store, bentham: Bentham) -> None:
-    made = bentham("db", "upgrade", *arguments(store))
-    assert (made.code, made.err) == (0, "")
-    assert "created the tables, revision 0002" in made.out
+def test_the_command_line_creates_and_checks(store: Store, bentham: Bentham) -> None:
+    done = bentham("db", "upgrade", *arguments(store))
+    assert (done.code, done.err) == (0, "")
+    assert "created the tables, revision 0002" in done.out
     assert "nothing to do" in bentham("db", "upgrade", *arguments(store)).out
     assert '"before": "0002"' in bentham("db", "upgrade", *arguments(store), "--json").out
     store.leader().append(records(1, 3))
-    assert "nothing to do" in bentham("db", "upgrade", *arguments(store)).out  # while it runs
+    assert (
+        "nothing to do" in bentham("db", "upgrade", *arguments(store)).out
+    )  # while a leader is running
     for done in (
         bentham("db", "check", *arguments(store)),
         bentham("db", "check", *arguments(store), "--json"),
@@ -155,7 +157,7 @@ def test_an_older_database_is_upgraded_only_when_asked(
     monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002", "0003"))
     with pytest.raises(SchemaMismatch, match=r"older Bentham.*backup.*bentham db upgrade --data"):
         store.open()
-    one_line(bentham, "db", "upgrade", *arguments(store), contains=["running", "stop all"])
+    assert_refused(bentham, "db", "upgrade", *arguments(store), contains=["running", "stop all"])
     running.close()
 
 
@@ -164,7 +166,7 @@ def test_a_database_of_revision_0001_keeps_its_data(
     store: Store, bentham: Bentham, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newest = command.upgrade
-    with monkeypatch.context() as patch:  # as the first Bentham that kept a log
+    with monkeypatch.context() as patch:  # as the first version with a log
         patch.setattr(schema, "REVISIONS", ("0001",))
         patch.setattr(command, "upgrade", lambda config, _: newest(config, "0001"))
         log = store.leader()
@@ -191,21 +193,21 @@ def test_a_newer_database_is_refused(store: Store, bentham: Bentham) -> None:
     store.open().close()
     execute(store, "UPDATE bentham_version SET version_num = '0099'")
     for name in ("check", "upgrade"):
-        one_line(bentham, "db", name, *arguments(store), contains=["0099", "use a newer"])
+        assert_refused(bentham, "db", name, *arguments(store), contains=["0099", "use a newer"])
     with pytest.raises(SchemaMismatch, match="use a newer Bentham"):
         store.open()
 
 
 @every_database
-def test_tables_of_others_are_refused(store: Store, bentham: Bentham) -> None:
+def test_tables_of_other_programs_are_refused(store: Store, bentham: Bentham) -> None:
     execute(store, "CREATE TABLE alembic_version (version_num TEXT)", "CREATE TABLE mine (a TEXT)")
     for name in ("check", "upgrade"):
-        one_line(bentham, "db", name, *arguments(store), contains=["mine", "of its own"])
+        assert_refused(bentham, "db", name, *arguments(store), contains=["mine", "of its own"])
     with pytest.raises(SchemaMismatch, match="not Bentham's"):
         store.open()
 
 
-def test_a_database_of_others_is_not_touched(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_not_changed(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "bentham.db")
     connection.execute("CREATE TABLE mine (a TEXT)")
     connection.close()
@@ -224,13 +226,13 @@ def test_a_database_that_cannot_store_every_text_is_refused(postgres: PostgresSe
     postgres.drop(url)
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bentham.db").write_text("a shopping list, long enough to be read as a header" * 9)
     with pytest.raises(SchemaMismatch, match="is not a SQLite database"):
         open_log(None, tmp_path)
 
 
-def test_files_are_the_owners(tmp_path: Path) -> None:
+def test_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "data"
     log = open_log(None, folder)
     assert log.lead()
@@ -241,9 +243,9 @@ def test_files_are_the_owners(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path, bentham: Bentham) -> None:
+def test_a_folder_that_cannot_be_created(tmp_path: Path, bentham: Bentham) -> None:
     (tmp_path / "file").write_text("")
-    one_line(
+    assert_refused(
         bentham, "db", "upgrade", "--data", tmp_path / "file", contains=["check the permissions"]
     )
 
@@ -260,7 +262,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, bentham: Bentham) -> None:
         "mysql://me:hidden@127.0.0.1/db",
     ],
 )
-def test_no_text_shows_the_password(url: str, bentham: Bentham) -> None:
+def test_no_message_shows_the_password(url: str, bentham: Bentham) -> None:
     with pytest.raises((StorageUnavailable, InvalidInput)) as refused:
         open_log(url)
     assert "hidden" not in str(refused.value)
@@ -276,13 +278,13 @@ def test_an_old_sqlite_is_reported(
 ) -> None:  # fmt: skip
     open_log(None, tmp_path).close()
     assert caplog.text == ""
-    monkeypatch.setattr(sqlite_file, "FIRST_SOUND", (99, 0, 0))
+    monkeypatch.setattr(sqlite_file, "FIRST_FIXED", (99, 0, 0))
     open_log(None, tmp_path).close()
     assert "install pysqlite3" in caplog.text
     assert "install pysqlite3" in bentham("db", "check", "--data", tmp_path).err
 
 
-def test_upgrade_says_where_it_came_from(tmp_path: Path) -> None:
+def test_upgrade_returns_the_old_and_new_revision(tmp_path: Path) -> None:
     place = place_of(None, tmp_path)
     assert upgrade(place) == (None, "0002")
     assert upgrade(place) == ("0002", "0002")

@@ -21,10 +21,9 @@ from bentham.http.metrics import Metrics
 from bentham.http.server import Server, server_of
 from bentham.service import Service
 from bentham.service.engine.clock import Clock
-from bentham.service.engine.engine import Engine
+from bentham.service.engine.engine import Engine, Settings
 from bentham.service.engine.leases import Terms
-from bentham.service.engine.settings import Settings
-from bentham.service.engine.tokens import hash_of, new_token
+from bentham.service.engine.scope import hash_of, new_token
 from bentham.service.fold.events import TokenIssued
 from bentham.service.jobs.fits import FitProcess
 from bentham.storage import MemoryDatabase, MemoryFiles, MemoryLog
@@ -119,11 +118,11 @@ class Board(Cast):
             connection.close()
 
     def run(
-        self, token: str, device: str, score: Callable[[Any], float], most: int | None = None
+        self, token: str, device: str, score: Callable[[Any], float], limit: int | None = None
     ) -> list[Any]:
-        """Run trials until none is left, or `most` are done; return their leases."""
+        """Run trials until none is left, or `limit` have completed; return their leases."""
         leases: list[Any] = []
-        while most is None or len(leases) < most:
+        while limit is None or len(leases) < limit:
             lease = self.lease(token, device)
             if lease is None:
                 break
@@ -132,19 +131,19 @@ class Board(Cast):
         return leases
 
 
-def wait_for(true: Callable[[], object]) -> None:
+def wait_for(condition: Callable[[], object]) -> None:
     """Poll until the condition is true."""
-    until = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < until, "timed out"
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.005)
 
 
 @pytest.fixture
 def board() -> Iterator[Board]:
     """An empty server for one test."""
-    made = Board()
+    server = Board()
     try:
-        yield made
+        yield server
     finally:
-        made.stop()
+        server.stop()

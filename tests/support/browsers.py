@@ -1,4 +1,4 @@
-"""A real Chromium for tests of the pages, which also records errors in them.
+"""A real Chromium for tests of the pages, which records errors in them.
 
 `page` is a page in a new browser context; `visits.open()` opens one for another user. Errors in
 the console, in scripts, of requests and of the content security policy fail the test at its end,
@@ -29,7 +29,7 @@ from playwright.sync_api import (
 VIOLATIONS = """document.addEventListener("securitypolicyviolation", event => console.error(
     `content policy: ${event.violatedDirective} against ${event.blockedURI} ` +
     `at ${event.sourceFile}:${event.lineNumber}`))"""
-GRAVE = ("serious", "critical")
+SEVERE = ("serious", "critical")
 PATIENCE = 20_000  # milliseconds
 expect.set_options(timeout=PATIENCE)
 
@@ -42,7 +42,7 @@ class Visits:
         self._contexts: list[BrowserContext] = []
         self._expected: list[str] = []
         self._allowed: list[str] = []
-        self.troubles: list[str] = []
+        self.errors: list[str] = []
 
     def open(self, **options: Any) -> Page:
         """Open a page in a new browser context; `options` are Playwright's context options."""
@@ -72,32 +72,32 @@ class Visits:
     def check(self) -> None:
         """Assert that there were no errors other than those expected or allowed."""
         unexpected = [
-            trouble
-            for trouble in self.troubles
-            if not any(text in trouble for text in (*self._expected, *self._allowed))
+            error
+            for error in self.errors
+            if not any(text in error for text in (*self._expected, *self._allowed))
         ]
         assert not unexpected, "in the browser:\n" + "\n".join(unexpected)
         for text in self._expected:
-            assert any(text in trouble for trouble in self.troubles), f"there was no {text!r}"
+            assert any(text in error for error in self.errors), f"there was no {text!r}"
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            place = message.location
-            where = f"{place['url']}:{place['lineNumber']}"
-            self.troubles.append(f"console {message.type}: {message.text} ({where})")
+            location = message.location
+            position = f"{location['url']}:{location['lineNumber']}"
+            self.errors.append(f"console {message.type}: {message.text} ({position})")
 
     def _on_error(self, error: WebError) -> None:
-        self.troubles.append(f"script: {error.error.stack or error.error}")
+        self.errors.append(f"script: {error.error.stack or error.error}")
 
     def _on_request(self, request: Request) -> None:
         parts = urlsplit(request.url)
         if parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1":
-            self.troubles.append(f"left the machine: {request.method} {request.url}")
+            self.errors.append(f"left the machine: {request.method} {request.url}")
 
     def _on_failure(self, request: Request) -> None:
         # A request that the page aborted, or that was pending when the user left, did not fail.
         if request.failure != "net::ERR_ABORTED":
-            self.troubles.append(f"request: {request.method} {request.url}: {request.failure}")
+            self.errors.append(f"request: {request.method} {request.url}: {request.failure}")
 
 
 def axe(page: Page) -> list[str]:
@@ -107,7 +107,7 @@ def axe(page: Page) -> list[str]:
         f"{each['id']} ({each['impact']}): {each['help']}: "
         + "; ".join(f"{node['target']} {node['html']}" for node in each["nodes"])
         for each in found
-        if each["impact"] in GRAVE
+        if each["impact"] in SEVERE
     ]
 
 
@@ -152,12 +152,12 @@ def chromium() -> Iterator[Chromium]:
 def visits(chromium: Chromium) -> Iterator[Visits]:
     """Pages, checked for errors at the end."""
     with chromium.in_use() as browser:
-        made = Visits(browser)
+        opened = Visits(browser)
         try:
-            yield made
+            yield opened
         finally:
-            made.close()
-        made.check()
+            opened.close()
+        opened.check()
 
 
 @pytest.fixture

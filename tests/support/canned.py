@@ -74,16 +74,16 @@ WHATIF: dict[str, Any] = {
           "reached": 0.1}],
     "notes": [f"Limits {LONG}"],
 }  # fmt: skip
-UNSECRET = {name: value for name, value in ISSUED.items() if name != "secret"}
+REDACTED = {name: value for name, value in ISSUED.items() if name != "secret"}
 ROUTES: dict[str, object] = {
     "GET /v1/tenants": {"items": [TENANT, {**TENANT, "name": "n" * 63}]},
     "GET /v1/tenants/vision": {**TENANT, "limits": {"device_seconds_per_day": 3600.0}},
     "POST /v1/tenants": TENANT,
     "POST /v1/whatif": WHATIF,
     "PATCH /v1/tenants/vision": TENANT,
-    "GET /v1/tokens": {"items": [UNSECRET, {**UNSECRET, "revoked": NOW, "tenant": "v" * 63}]},
+    "GET /v1/tokens": {"items": [REDACTED, {**REDACTED, "revoked": NOW, "tenant": "v" * 63}]},
     "POST /v1/tokens": ISSUED,
-    "DELETE /v1/tokens/0123456789ab": {**UNSECRET, "revoked": NOW},
+    "DELETE /v1/tokens/0123456789ab": {**REDACTED, "revoked": NOW},
     "GET /v1/studies": {"items": [STUDY, {**STUDY, "id": "s_0000000000000002", "name": LONG,
                                           "tenant": "v" * 63, "incumbent": None}], "next": None},
     "POST /v1/studies": STUDY,

@@ -47,7 +47,7 @@ def small(tmp_path: Path) -> Path:
     return write_table(tmp_path / "small.csv", load_table("oboe:8").only(range(0, 360, 30)))
 
 
-def one_line(bentham: Bentham, *arguments: object, contains: list[str]) -> None:
+def assert_refused(bentham: Bentham, *arguments: object, contains: list[str]) -> None:
     """Assert that a command fails with exit code 2 and one line on standard error only."""
     done = bentham(*arguments)
     assert done.code == 2

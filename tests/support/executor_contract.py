@@ -29,7 +29,7 @@ class ExecutorContract:
 
     @pytest.fixture
     def executor(self) -> Iterator[Executor]:
-        """The executor under test."""
+        """Yield the executor under test."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -43,14 +43,14 @@ class ExecutorContract:
         raise NotImplementedError
 
     @pytest.fixture
-    def hopeless(self) -> Lease:
+    def unknown(self) -> Lease:
         """A trial of a model or dataset that the executor does not have."""
         raise NotImplementedError
 
     def outcome(self, running: Running) -> Outcome:
         """Wait until a trial has ended."""
-        until = time.monotonic() + 60.0
-        while time.monotonic() < until:
+        deadline = time.monotonic() + 60.0
+        while time.monotonic() < deadline:
             ended = running.poll()
             if ended is not None:
                 return ended
@@ -72,13 +72,13 @@ class ExecutorContract:
         first, second = executor.start(scoring), executor.start(scoring)
         assert self.outcome(second) == self.outcome(first)
 
-    def test_what_it_does_not_have_is_given_back_or_broken_for_good(
-        self, executor: Executor, hopeless: Lease
+    def test_an_unknown_model_is_declined_or_fails_for_good(
+        self, executor: Executor, unknown: Lease
     ) -> None:
-        running = executor.start(hopeless)
+        running = executor.start(unknown)
         ended = self.outcome(running)
         assert isinstance(ended, Declined) or (isinstance(ended, Broken) and ended.final)
-        assert hopeless.model in ended.reason
+        assert unknown.model in ended.reason
         assert running.log() == b""
 
     def test_a_killed_trial_ends_soon_and_yields_no_score(
@@ -102,7 +102,7 @@ class ExecutorContract:
         assert long.poll() is None
         long.kill()
 
-    def test_closing_ends_what_runs(self, executor: Executor, endless: Lease) -> None:
+    def test_closing_ends_running_trials(self, executor: Executor, endless: Lease) -> None:
         running = executor.start(endless)
         assert running.poll() is None
         executor.close()

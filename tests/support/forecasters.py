@@ -17,11 +17,12 @@ Pieces = AsyncGenerator[dict[str, Any], None]
 def in_process(make_log: Callable[[], EventLog]) -> Forecaster:
     """Forecast from the current log, on the caller's event loop."""
 
-    async def answer(asked: WhatIfCreate, now: float) -> Pieces:
+    async def answer(question: WhatIfCreate, now: float) -> Pieces:
         log = make_log()
         pool = recover(log)
         log.close()
-        for piece in forecast(pool, Question(asked.regret, asked.devices, asked.draws), now):
+        parameters = Question(question.regret, question.devices, question.draws)
+        for piece in forecast(pool, parameters, now):
             yield piece
             await asyncio.sleep(0)
 
@@ -34,11 +35,11 @@ class Held:
     def __init__(self) -> None:
         self.opened = False
 
-    async def __call__(self, asked: WhatIfCreate, now: float) -> Pieces:
+    async def __call__(self, question: WhatIfCreate, now: float) -> Pieces:
         yield {"progress": 0.5, "estimate": now, "secret": "not shown"}
         while not self.opened:
             await asyncio.sleep(0.001)
-        if asked.draws == 3:
-            raise ForecastFailed("it cannot be told")
-        if asked.draws == 4:
+        if question.draws == 3:
+            raise ForecastFailed("no forecast is possible")
+        if question.draws == 4:
             raise ZeroDivisionError

@@ -9,8 +9,7 @@ from bentham.http.metrics import Metrics
 from bentham.http.middleware import RequestLimits
 from bentham.http.server import serve
 from bentham.service import Service
-from bentham.service.engine.engine import Engine
-from bentham.service.engine.settings import Settings
+from bentham.service.engine.engine import Engine, Settings
 from bentham.service.fold.events import PoolCreated
 from bentham.storage import MemoryFiles, MemoryLog
 from bentham.training.catalog import load_catalog

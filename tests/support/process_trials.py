@@ -16,7 +16,7 @@ from bentham.executors.containment import Hold
 from bentham.executors.process import ProcessTrial
 from bentham.wire import Lease
 from support.executor_contract import lease
-from support.misbehaving import marked
+from support.misbehaving import marked_processes
 from support.paths import TESTS
 
 MIB = 2**20
@@ -85,7 +85,7 @@ class Bench:
         return outcome, running.log().decode(errors="replace")
 
     def processes(self) -> set[int]:
-        return set(marked(self.marker))
+        return set(marked_processes(self.marker))
 
 
 def ended(running: ProcessTrial) -> Outcome:
@@ -96,20 +96,20 @@ def ended(running: ProcessTrial) -> Outcome:
     return outcome
 
 
-def wait_for(holds: Any, seconds: float = 30.0) -> None:
+def wait_for(condition: Any, seconds: float = 30.0) -> None:
     """Wait until a condition holds."""
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, "timed out"
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.005)
 
 
 @contextmanager
 def bench(folder: Path, hold: Hold = "namespace", **options: Any) -> Iterator[Bench]:
     """A bench; at the end, wait until none of its processes is left."""
-    made = Bench(folder, hold, **options)
+    opened = Bench(folder, hold, **options)
     try:
-        yield made
+        yield opened
     finally:
-        made.executor.close()
-        wait_for(lambda: not made.processes())
+        opened.executor.close()
+        wait_for(lambda: not opened.processes())

@@ -14,14 +14,14 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self._clients: list[socket.socket] = []
         self._servers: list[socket.socket] = []
-        self._cut_at_answer = False
+        self._cut_at_response = False
         self._severed: list[socket.socket] = []
         self._threads = [Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
-    def cut_at_next_answer(self) -> None:
+    def cut_at_next_response(self) -> None:
         """Forward the next request, drop its response, and keep the server's connection open."""
-        self._cut_at_answer = True
+        self._cut_at_response = True
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -30,7 +30,7 @@ class Proxy:
                 server = socket.create_connection(self._target)
                 self._clients.append(client)
                 self._servers.append(server)
-                for work in (self._requests, self._answers):
+                for work in (self._requests, self._responses):
                     thread = Thread(target=work, args=(client, server), daemon=True)
                     self._threads.append(thread)
                     thread.start()
@@ -42,11 +42,11 @@ class Proxy:
             if client not in self._severed:
                 server.shutdown(socket.SHUT_WR)
 
-    def _answers(self, client: socket.socket, server: socket.socket) -> None:
+    def _responses(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := server.recv(65536):
-                if self._cut_at_answer:
-                    self._cut_at_answer = False
+                if self._cut_at_response:
+                    self._cut_at_response = False
                     self._severed.append(client)
                     client.shutdown(socket.SHUT_RDWR)
                     return

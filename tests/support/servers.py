@@ -22,9 +22,9 @@ def reply(status: int, body: bytes = b"", *headers: str, kind: str = "applicatio
 class Scripted:
     """Answers each connection with the next bytes of a script, and stores the requests."""
 
-    def __init__(self, answers: Sequence[bytes]):
-        self.asked: list[str] = []
-        self._answers = list(answers)
+    def __init__(self, responses: Sequence[bytes]):
+        self.requests: list[str] = []
+        self._answers = list(responses)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._thread = threading.Thread(target=self._serve)
@@ -32,7 +32,7 @@ class Scripted:
 
     def keys(self) -> list[str]:
         """The idempotency keys of the requests."""
-        lines = [line for text in self.asked for line in text.splitlines()]
+        lines = [line for text in self.requests for line in text.splitlines()]
         return [line.split(": ")[1] for line in lines if line.lower().startswith("idempotency-key")]
 
     def close(self) -> None:
@@ -41,20 +41,20 @@ class Scripted:
         self._thread.join()
 
     def _serve(self) -> None:
-        for answer in self._answers:
+        for response in self._answers:
             try:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
             with connection:
-                self.asked.append(_read_request(connection))
-                connection.sendall(answer)
+                self.requests.append(_read_request(connection))
+                connection.sendall(response)
 
 
 @contextmanager
-def scripted(*answers: bytes) -> Iterator[Scripted]:
+def scripted(*responses: bytes) -> Iterator[Scripted]:
     """A server that sends these responses, one per connection."""
-    server = Scripted(answers)
+    server = Scripted(responses)
     try:
         yield server
     finally:
@@ -76,20 +76,20 @@ def _read_request(connection: socket.socket) -> str:
 class Canned:
     """Returns the given response for each method and path, and stores the requests."""
 
-    def __init__(self, answers: Mapping[str, object]):
-        self.answers = dict(answers)
-        self.asked: list[tuple[str, str]] = []  # method and path, body
+    def __init__(self, responses: Mapping[str, object]):
+        self.responses = dict(responses)
+        self.requests: list[tuple[str, str]] = []  # method and path, body
         canned = self
 
         class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
+            def respond(self) -> None:
                 length = int(self.headers.get("Content-Length", 0))
                 route = f"{self.command} {self.path.partition('?')[0]}"
-                canned.asked.append(
+                canned.requests.append(
                     (f"{self.command} {self.path}", self.rfile.read(length).decode())
                 )
                 missing = {"title": "Not found", "status": 404, "detail": f"there is no {route}"}
-                body = canned.answers.get(route, missing)
+                body = canned.responses.get(route, missing)
                 status = body["status"] if isinstance(body, dict) and "title" in body else 200
                 content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
                 self.send_response(status)
@@ -97,7 +97,7 @@ class Canned:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815
+            do_GET = do_POST = do_PATCH = do_DELETE = respond  # noqa: N815
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -110,7 +110,7 @@ class Canned:
 
     def bodies(self, route: str) -> list[Any]:
         """The JSON bodies that were sent to a method and path."""
-        return [json.loads(body) for asked, body in self.asked if asked == route]
+        return [json.loads(body) for target, body in self.requests if target == route]
 
     def close(self) -> None:
         """Stop the server."""

@@ -23,10 +23,9 @@ from bentham.http.app import create_app
 from bentham.http.metrics import Metrics
 from bentham.http.middleware import RequestLimits
 from bentham.service import Service as BenthamService
-from bentham.service.engine.engine import Engine
+from bentham.service.engine.engine import Engine, Settings
 from bentham.service.engine.leases import Terms
-from bentham.service.engine.settings import Settings
-from bentham.service.engine.tokens import hash_of, new_token
+from bentham.service.engine.scope import hash_of, new_token
 from bentham.service.fold.events import PoolCreated, TokenIssued
 from bentham.service.fold.pool import Pool
 from bentham.service.jobs.fits import FitProcess
@@ -190,11 +189,11 @@ class Service(Cast):
         self.run(exchange.task)
         return exchange.answer
 
-    def until(self, true: Callable[[], bool]) -> None:
+    def until(self, condition: Callable[[], bool]) -> None:
         """Run the event loop until the condition is true."""
 
         async def wait() -> None:
-            while not true():
+            while not condition():
                 await asyncio.sleep(0.001)
 
         self.run(wait())
@@ -273,8 +272,8 @@ def serving(make_log: LogMaker | None = None, **options: Any) -> Iterator[Servic
 @pytest.fixture
 def service() -> Iterator[Service]:
     """A service in memory."""
-    with serving() as made:
-        yield made
+    with serving() as started:
+        yield started
 
 
 @pytest.fixture

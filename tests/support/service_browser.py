@@ -22,7 +22,7 @@ class Browser:
     def sign_in(self, token: str, **more: Any) -> Answer:
         answer = self.request("POST", "/v1/session", {"token": token, **more})
         if answer.status == 200:
-            self.cookie = crumb(answer).OutputString([])
+            self.cookie = cookie_of(answer).OutputString([])
             self.csrf = answer.json["csrf"]
         return answer
 
@@ -45,15 +45,15 @@ class Browser:
             sent["x-csrf-token"] = self.csrf or None
         sent["cookie"] = self.cookie or None
         sent |= headers or {}
-        given = {name: value for name, value in sent.items() if value is not None}
+        present = {name: value for name, value in sent.items() if value is not None}
         options.setdefault("token", None)
-        return self._service.begin(method, path, body, headers=given, **options)
+        return self._service.begin(method, path, body, headers=present, **options)
 
     def get(self, path: str = "/v1/session") -> Answer:
         return self.request("GET", path)
 
 
-def crumb(answer: Answer) -> "Morsel[str]":
+def cookie_of(answer: Answer) -> "Morsel[str]":
     """The only cookie that a response sets."""
     (morsel,) = SimpleCookie(answer.headers["set-cookie"]).values()
     return morsel

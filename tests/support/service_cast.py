@@ -52,8 +52,8 @@ class Cast(ABC):
         answer = self.post("/v1/datasets", content or FLOWERS, token, query=query, headers=headers)
         return answer.ok(201)
 
-    def over(self, token: str, name: str = "a", **more: Any) -> Any:
-        """Create a study over the flowers; by default, with two candidates."""
+    def data_study(self, token: str, name: str = "a", **more: Any) -> Any:
+        """Create a study over the flower data; by default, with two candidates."""
         dataset = self.dataset(token)
         data = {"dataset": dataset["id"], "target": "kind", **more.pop("data", {})}
         body = {"name": name, "data": data, "candidates": 2, **more}
@@ -70,7 +70,7 @@ class Cast(ABC):
         answer = self.post(f"/v1/devices/{device}/lease", {}, token, **options)
         return answer.ok(answer.status if answer.status == 204 else 200)
 
-    def report(self, token: str, lease: Any, how: str = "complete", **more: Any) -> Answer:
+    def report(self, token: str, lease: Any, action: str = "complete", **more: Any) -> Answer:
         options = {name: more.pop(name) for name in ("key",) if name in more}
         body = {"fence": lease["fence"], **more}
-        return self.post(f"/v1/trials/{lease['trial']}/{how}", body, token, **options)
+        return self.post(f"/v1/trials/{lease['trial']}/{action}", body, token, **options)

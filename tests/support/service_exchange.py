@@ -41,14 +41,14 @@ class Exchange:
         self.status, self.headers = 0, dict[str, str]()
         self._body: bytes | None = body
         self._more = more  # whether the rest of the body never arrives
-        self._gone = asyncio.Event()
+        self._disconnected = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
     async def receive(self) -> dict[str, Any]:
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": self._more}
-        await self._gone.wait()
+        await self._disconnected.wait()
         return {"type": "http.disconnect"}
 
     async def send(self, message: Any) -> None:
@@ -62,7 +62,7 @@ class Exchange:
             self.chunks.append(message.get("body", b""))
 
     def hang_up(self) -> None:
-        self._gone.set()
+        self._disconnected.set()
 
     @property
     def answer(self) -> Answer:

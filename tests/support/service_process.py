@@ -84,7 +84,7 @@ class ServiceProcess:
                     connection.shutdown(socket.SHUT_WR)
             except OSError:
                 pass  # the server closed the connection, which is a valid reaction
-            return drained(connection)
+            return read_all(connection)
 
     def stop(self) -> int:
         if self.process.poll() is None:
@@ -93,7 +93,7 @@ class ServiceProcess:
         return 0 if code == -signal.SIGTERM else code  # uvicorn ends by the signal it received
 
 
-def drained(connection: socket.socket) -> bytes:
+def read_all(connection: socket.socket) -> bytes:
     found = b""
     try:
         while chunk := connection.recv(65536):

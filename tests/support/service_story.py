@@ -33,7 +33,7 @@ class Story:
         self.leases: dict[str, Any] = {}
         self.studies: list[tuple[str, str]] = []
         self._count = 0
-        self.asked: list[tuple[str, Any, str | None, str, Answer]] = []
+        self.requests: list[tuple[str, Any, str | None, str, Answer]] = []
         for number in range(4):
             self._post("/v1/devices", {"name": f"device-{number}"}, self.runner)
             self.create()
@@ -41,8 +41,9 @@ class Story:
     def go_on(self, steps: int) -> None:
         actions = [
             self.create, self.register, self.lease, self.lease, self.lease, self.complete,
-            self.complete, self.complete, self.fail, self.release, self.silence, self.pause,
-            self.resume, self.weigh, self.limit, self.leave, self.remember, self.close,
+            self.complete, self.complete, self.fail, self.release, self.expire_leases, self.pause,
+            self.resume, self.change_weight, self.limit, self.leave, self.import_history,
+            self.close,
         ]  # fmt: skip
         chances = np.array([4, 2, 6, 6, 6, 5, 5, 5, 2, 1, 1, 1, 3, 1, 1, 0.5, 0.3, 0.2])
         for _ in range(steps):
@@ -54,11 +55,11 @@ class Story:
         key = f"story {self._count}"
         answer = self._service.post(path, body, token, key=key)
         assert answer.status < 500, answer
-        self.asked.append((path, body, token, key, answer))
+        self.requests.append((path, body, token, key, answer))
         return answer
 
-    def _any(self, things: Any) -> Any:
-        return things[self._random.integers(len(things))]
+    def _any(self, choices: Any) -> Any:
+        return choices[self._random.integers(len(choices))]
 
     def create(self) -> None:
         tenant = self._any(TENANTS)
@@ -88,11 +89,11 @@ class Story:
         if answer.status == 200:
             self.leases[name] = answer.json
 
-    def _report(self, how: str, **more: Any) -> None:
+    def _report(self, action: str, **more: Any) -> None:
         if self.leases:
             lease = self.leases.pop(self._any(sorted(self.leases)))
             body = {"fence": lease["fence"], **more}
-            self._post(f"/v1/trials/{lease['trial']}/{how}", body, self.runner)
+            self._post(f"/v1/trials/{lease['trial']}/{action}", body, self.runner)
 
     def complete(self) -> None:
         self._report("complete", score=float(np.round(self._random.random(), 6)))
@@ -103,25 +104,25 @@ class Story:
     def release(self) -> None:
         self._report("release")
 
-    def silence(self) -> None:
+    def expire_leases(self) -> None:
         self._service.clock.advance(31.0)
         self._service.get("/v1/devices")
 
-    def _move(self, how: str) -> None:
+    def _change_state(self, action: str) -> None:
         if self.studies:
             tenant, study = self._any(self.studies)
-            self._post(f"/v1/studies/{study}/{how}", None, self.tokens[tenant])
+            self._post(f"/v1/studies/{study}/{action}", None, self.tokens[tenant])
 
     def pause(self) -> None:
-        self._move("pause")
+        self._change_state("pause")
 
     def resume(self) -> None:
-        self._move("resume")
+        self._change_state("resume")
 
     def close(self) -> None:
-        self._move("close")
+        self._change_state("close")
 
-    def weigh(self) -> None:
+    def change_weight(self) -> None:
         self._change({"weight": float(self._any([0.25, 1.0, 3.0]))})
 
     def limit(self) -> None:
@@ -138,7 +139,7 @@ class Story:
         self._post(f"/v1/devices/{name}/leave", None, self.runner)
         self.leases.pop(name, None)
 
-    def remember(self) -> None:
+    def import_history(self) -> None:
         self._service.post("/v1/history", HISTORY).ok()
 
 

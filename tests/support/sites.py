@@ -68,8 +68,10 @@ class Site:
 
     def worker(self, *options: object) -> Process:
         """Start a worker that replays the table."""
-        fixed = ["--server", self.address, "--table", self.table, "--scale", 1.0]
-        return self._start("worker", *fixed, "--token-file", self.folder / "device.token", *options)
+        arguments = ["--server", self.address, "--table", self.table, "--scale", 1.0]
+        return self._start(
+            "worker", *arguments, "--token-file", self.folder / "device.token", *options
+        )
 
     def trainer(self, *options: object) -> Process:
         """Start a worker that trains."""
@@ -78,8 +80,8 @@ class Site:
         token = self.folder / f"trainer{len(self.processes)}.token"
         token.touch(0o600)
         token.write_text(secret)
-        fixed = ["--server", self.address, "--token-file", token]
-        return self._start("worker", *fixed, "--folder", self.folder / "worker", *options)
+        arguments = ["--server", self.address, "--token-file", token]
+        return self._start("worker", *arguments, "--folder", self.folder / "worker", *options)
 
     def tenant(self, name: str) -> Client:
         """Create a tenant; return a client for it."""
@@ -111,21 +113,21 @@ class Site:
         return Process(process, path)
 
 
-def wait_for(true: Callable[[], object]) -> None:
+def wait_for(condition: Callable[[], object]) -> None:
     """Poll until the condition is true."""
-    until = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < until, "timed out"
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.02)
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     """A running server in its own folder."""
-    made = Site(tmp_path)
+    started = Site(tmp_path)
     try:
-        with made.client() as admin:
+        with started.client() as admin:
             admin.overview()
-        yield made
+        yield started
     finally:
-        made.close()
+        started.close()

@@ -79,9 +79,9 @@ def training(
     )
 
 
-def job(path: Path, of: TrainingPlan, model: str, candidate: CandidateModel) -> Job:
+def job(path: Path, plan: TrainingPlan, model: str, candidate: CandidateModel) -> Job:
     return Job(
-        training=of,
+        training=plan,
         model=model,
         algorithm=candidate.algorithm,
         configuration=candidate.configuration,
@@ -89,7 +89,7 @@ def job(path: Path, of: TrainingPlan, model: str, candidate: CandidateModel) -> 
     )
 
 
-def written(folder: Path, text: str) -> Path:
+def write_csv(folder: Path, text: str) -> Path:
     path = folder / "data.csv"
     path.write_text(text, encoding="utf-8", newline="")
     return path

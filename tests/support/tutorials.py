@@ -56,13 +56,13 @@ def steps(page: Path, folder: Path) -> list[Step]:
     found: list[Step] = []
     for number, (words, text) in enumerate(blocks(page)):
         language, _, name = words.partition(" ")
-        kept = folder / f"block-{number}.{'py' if language == 'python' else 'txt'}"
+        file = folder / f"block-{number}.{'py' if language == 'python' else 'txt'}"
         if name or language == "python":
-            kept.write_text(text, encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
         if name:
-            found.append(Step(f"cp {shlex.quote(str(kept))} {shlex.quote(name)}", ""))
+            found.append(Step(f"cp {shlex.quote(str(file))} {shlex.quote(name)}", ""))
         elif language == "python":
-            found.append(Step(f"python {shlex.quote(str(kept))}", None))
+            found.append(Step(f"python {shlex.quote(str(file))}", None))
         elif language == "output":
             found[-1] = Step(found[-1].shell, text)
         elif language == "sh":
@@ -73,8 +73,8 @@ def steps(page: Path, folder: Path) -> list[Step]:
             for each in commands:
                 command, _, printed = each.partition("\n")
                 while command.endswith("\\"):
-                    more, _, printed = printed.partition("\n")
-                    command = f"{command[:-1]}{more.removeprefix('> ')}"
+                    continuation, _, printed = printed.partition("\n")
+                    command = f"{command[:-1]}{continuation.removeprefix('> ')}"
                 found.append(Step(command, printed))
     return found
 
@@ -106,17 +106,17 @@ class Shell:
         text = f"{{\n{command}\n}} </dev/null\nprintf '\\002%d\\002' $?\n"
         self._process.stdin.write(text.encode())
         self._process.stdin.flush()
-        printed, until = b"", time.monotonic() + PATIENCE
+        printed, deadline = b"", time.monotonic() + PATIENCE
         while printed.count(END) < 2:
-            left = until - time.monotonic()
-            if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or not select.select([self._process.stdout], [], [], remaining)[0]:
                 raise AssertionError(f"{command!r} timed out; it printed\n{printed.decode()}")
             piece = os.read(self._process.stdout.fileno(), 65536)
             if not piece:
                 return printed.decode(), None
             printed += piece
-        said, code, _ = printed.split(END)
-        return said.decode(), int(code)
+        output, code, _ = printed.split(END)
+        return output.decode(), int(code)
 
     def close(self) -> None:
         """Kill the shell."""
@@ -134,28 +134,28 @@ def run_page(
 
     `replaced` maps texts of the page, such as the server's address, to their values in the test.
     """
-    kept = folder / ".blocks"
-    kept.mkdir()
-    todo = steps(page, kept)
-    meanings = dict(replaced or {})
-    for path in kept.iterdir():
-        path.write_text(put(path.read_text(encoding="utf-8"), meanings), encoding="utf-8")
-    everything = ""
+    block_folder = folder / ".blocks"
+    block_folder.mkdir()
+    page_steps = steps(page, block_folder)
+    replacements = dict(replaced or {})
+    for path in block_folder.iterdir():
+        path.write_text(put(path.read_text(encoding="utf-8"), replacements), encoding="utf-8")
+    output = ""
     shell = Shell(folder, environment)
     try:
-        for step in todo:
-            printed, code = shell.run(put(step.shell, meanings))
+        for step in page_steps:
+            printed, code = shell.run(put(step.shell, replacements))
             refused = (step.printed or "").startswith("bentham: ")
-            told = f"{page.name}: {step.shell}\nended with {code} and printed\n{printed}"
-            assert code == (2 if refused else 0), told
+            context = f"{page.name}: {step.shell}\nended with {code} and printed\n{printed}"
+            assert code == (2 if refused else 0), context
             if step.printed is not None:
                 ids = fits(put(step.printed, dict(replaced or {})), printed)
-                assert ids is not None, f"{told}\ninstead of\n{step.printed}"
-                meanings |= ids
-            everything += printed
+                assert ids is not None, f"{context}\ninstead of\n{step.printed}"
+                replacements |= ids
+            output += printed
     finally:
         shell.close()
-    return everything
+    return output
 
 
 def fits(expected: str, printed: str) -> dict[str, str] | None:
@@ -211,8 +211,8 @@ def _word_fits(expected: str, printed: str) -> bool:
     return all(abs(float(one) - float(other)) <= NEAR for one, other in pairs)
 
 
-def put(text: str, meanings: Mapping[str, str]) -> str:
-    """Replace each key of `meanings` in the text by its value."""
-    for this, that in meanings.items():
-        text = text.replace(this, that)
+def put(text: str, replacements: Mapping[str, str]) -> str:
+    """Replace each key of `replacements` in the text by its value."""
+    for old, new in replacements.items():
+        text = text.replace(old, new)
     return text

@@ -24,41 +24,43 @@ class Server(Client):
 
     def __init__(self, time: Time):
         self.time = time
-        self.told: list[tuple[float, str, str, object]] = []  # time, verb, device or trial, value
+        self.received: list[
+            tuple[float, str, str, object]
+        ] = []  # time, verb, device or trial, value
         self.models: list[str] = []  # still to be leased
         self.devices_known: set[str] = set()
         self.running: dict[str, str] = {}  # trial -> device
-        self.away = self.revoked = False
+        self.unavailable = self.revoked = False
         self.keeps_trials = False  # at a registration: as if another worker leased them at once
         self.failing: dict[str, list[Exception]] = {}
-        self.lose_answers = 0
+        self.responses_to_lose = 0
         self.keys: dict[str, Any] = {}
         self.trials_begun = 0
 
     def verbs(self, *wanted: str) -> list[str]:
-        return [what for _, what, _, _ in self.told if not wanted or what in wanted]
+        return [verb for _, verb, _, _ in self.received if not wanted or verb in wanted]
 
     def close(self) -> None:
         pass
 
     def register_device(self, name: str, kind: str = "") -> DeviceView:
-        self._hear("register", name, kind)
+        self._receive("register", name, kind)
         self.devices_known.add(name)
         if not self.keeps_trials:
             self.running = {trial: of for trial, of in self.running.items() if of != name}
         return DeviceView.model_validate({**DEVICE, "name": name})
 
     def leave_device(self, name: str) -> DeviceView:
-        self._hear("leave", name)
-        self._known(name)
+        self._receive("leave", name)
+        self._check_device(name)
         self.devices_known.discard(name)
         return DeviceView.model_validate({**DEVICE, "name": name})
 
     def lease(self, device: str, wait: float = 0.0, key: str | None = None) -> Lease | None:
-        self._hear("lease", device, wait)
+        self._receive("lease", device, wait)
         assert key is not None
         if key not in self.keys:
-            self._known(device)
+            self._check_device(device)
             if device in self.running.values():
                 raise Conflict("the device runs a trial", 409)
             self.keys[key] = None
@@ -74,8 +76,8 @@ class Server(Client):
                     lease_seconds=LEASE_SECONDS,
                 )
         self._answer()
-        given: Lease | None = self.keys[key]
-        return given
+        lease: Lease | None = self.keys[key]
+        return lease
 
     def heartbeat(
         self,
@@ -87,8 +89,8 @@ class Server(Client):
         scores: Sequence[float] = (),
     ) -> Renewal:
         self._check(trial_id, fence, timeout)
-        self._hear("heartbeat", trial_id, (progress, tuple(scores)))
-        self._held(trial_id)
+        self._receive("heartbeat", trial_id, (progress, tuple(scores)))
+        self._check_running(trial_id)
         return Renewal(
             trial=trial_id, lease_seconds=LEASE_SECONDS, heartbeat_seconds=LEASE_SECONDS / 4.0
         )
@@ -111,8 +113,8 @@ class Server(Client):
         self, trial_id: str, fence: int, content: bytes, timeout: float | None = None
     ) -> None:
         self._check(trial_id, fence, timeout)
-        self._hear("log", trial_id, content)
-        self._held(trial_id)
+        self._receive("log", trial_id, content)
+        self._check_running(trial_id)
 
     def fail(
         self,
@@ -143,18 +145,18 @@ class Server(Client):
 
     def _end(
         self,
-        what: str,
+        verb: str,
         trial: str,
         fence: int,
         value: object,
         key: str | None,
         timeout: float | None,
     ) -> TrialView:
-        self._hear(what, trial, value)
+        self._receive(verb, trial, value)
         assert key is not None
         self._check(trial, fence, timeout)
         if key not in self.keys:
-            self._held(trial)
+            self._check_running(trial)
             del self.running[trial]
             self.keys[key] = TrialView(
                 id=trial, tenant="lab", study="s", dataset="wine", model="svm", device="d",
@@ -170,25 +172,25 @@ class Server(Client):
         assert timeout is not None
         assert timeout <= LEASE_SECONDS / 8.0  # connect and response together: one heartbeat
 
-    def _hear(self, what: str, of: str, value: object = None) -> None:
-        if self.failing.get(what):
-            raise self.failing[what].pop()
-        if self.away:
+    def _receive(self, verb: str, subject: str, value: object = None) -> None:
+        if self.failing.get(verb):
+            raise self.failing[verb].pop()
+        if self.unavailable:
             raise Unavailable("no server answers")
         if self.revoked:
             raise NotAllowed("the token was revoked", 401)
-        self.told.append((self.time.now, what, of, value))
+        self.received.append((self.time.now, verb, subject, value))
 
     def _answer(self) -> None:
-        if self.lose_answers:
-            self.lose_answers -= 1
+        if self.responses_to_lose:
+            self.responses_to_lose -= 1
             raise Unavailable("the response was lost")
 
-    def _known(self, device: str) -> None:
+    def _check_device(self, device: str) -> None:
         if device not in self.devices_known:
             raise NotFound("there is no such device", 404)
 
-    def _held(self, trial: str) -> None:
+    def _check_running(self, trial: str) -> None:
         if trial not in self.running:
             raise Conflict("the trial has ended", 409)
 
@@ -310,5 +312,5 @@ class World:
 
     def events(self, *words: str) -> list[str]:
         """The logged events that contain one of the words."""
-        said = [str(line["event"]) for line in self.logged()]
-        return [text for text in said if any(word in text for word in words)]
+        events = [str(line["event"]) for line in self.logged()]
+        return [text for text in events if any(word in text for word in words)]

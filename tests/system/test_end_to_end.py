@@ -1,4 +1,4 @@
-"""A real server, real workers and the commands that people type, over real sockets."""
+"""A real server, real workers and the command line, over real sockets."""
 
 import json
 import signal
@@ -7,31 +7,33 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.commands import Bentham, one_line
+from support.commands import Bentham, assert_refused
 from support.sites import Site, wait_for
 
 from bentham.client import Client
 from bentham.errors import Unavailable
 
+pytestmark = pytest.mark.outside
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One server for all, with a tenant and a device's token."""
-    made = Site(tmp_path_factory.mktemp("site"))
+    """One server for all tests, with a tenant and a device token."""
+    started = Site(tmp_path_factory.mktemp("site"))
     try:
-        with made.client() as client:
+        with started.client() as client:
             client.create_tenant("lab")
             token = client.issue_token("device")
-        (made.folder / "device.token").write_text(token.secret)
-        (made.folder / "device.token").chmod(0o600)
-        yield made
+        (started.folder / "device.token").write_text(token.secret)
+        (started.folder / "device.token").chmod(0o600)
+        yield started
     finally:
-        made.close()
+        started.close()
 
 
 @pytest.fixture
-def typed(site: Site, bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> Bentham:
-    """The command line, in the site's folder."""
+def command_line(site: Site, bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> Bentham:
+    """Return the command line, run in the site's folder."""
     monkeypatch.chdir(site.folder)
     monkeypatch.setenv("BENTHAM_SERVER", site.address)
     for name in ("BENTHAM_TOKEN", "BENTHAM_TOKEN_FILE"):
@@ -39,59 +41,65 @@ def typed(site: Site, bentham: Bentham, monkeypatch: pytest.MonkeyPatch) -> Bent
     return bentham
 
 
-def test_from_a_study_to_its_best_model(site: Site, typed: Bentham) -> None:
-    def said(*arguments: object) -> Any:
-        done = typed(*arguments, "--json")
+def test_from_a_study_to_its_best_model(site: Site, command_line: Bentham) -> None:
+    def result_of(*arguments: object) -> Any:
+        done = command_line(*arguments, "--json")
         assert done.code == 0, done.err
         return json.loads(done.out)
 
     models = ["--models", "svm=1,forest=1,boosting"]
-    study = said("study", "create", "wine", *models, "--tenant", "lab", "--max-trials", 9)
-    assert said("study", "pause", "wine")["state"] == "paused"
-    assert said("study", "resume", study["id"])["state"] == "open"
+    study = result_of("study", "create", "wine", *models, "--tenant", "lab", "--max-trials", 9)
+    assert result_of("study", "pause", "wine")["state"] == "paused"
+    assert result_of("study", "resume", study["id"])["state"] == "open"
     worker = site.worker("--devices", 2, "--name", "first", "--exit-when-idle", 0.2)
     assert worker.ended() == 0
     events = worker.events()
     assert events.count("trial complete") == 3
     assert events[-1] == "worker stopped"
-    found = said("study", "show", "wine")
+    found = result_of("study", "show", "wine")
     assert found["state"] == "closed"
     best = found["incumbent"]
     assert (best["model"], best["score"]) == ("boosting", 0.95)
-    trials = said("trial", "list", "--study", "wine")
+    trials = result_of("trial", "list", "--study", "wine")
     assert {trial["device"] for trial in trials} <= {"first-0", "first-1"}
-    assert said("explain", trials[0]["id"])["model"] == trials[0]["model"]
-    assert said("device", "list") == []
-    assert said("status")["decisions"] == 3
-    assert "lab/wine,boosting,0.95" in typed("history", "export").out
+    assert result_of("explain", trials[0]["id"])["model"] == trials[0]["model"]
+    assert result_of("device", "list") == []
+    assert result_of("status")["decisions"] == 3
+    assert "lab/wine,boosting,0.95" in command_line("history", "export").out
     commands: list[list[object]] = [
         ["study", "show", "wine"], ["trial", "list"], ["trial", "show", trials[0]["id"]],
         ["explain", trials[0]["id"]], ["status"], ["tenant", "list"], ["token", "list"],
     ]  # fmt: skip
     for command in commands:
-        done = typed(*command)
+        done = command_line(*command)
         assert done.code == 0
         assert max(map(len, done.out.splitlines())) <= 80
-    one_line(typed, "study", "resume", "wine", contains=["closed"])
-    one_line(typed, "device", "show", "first-0", contains=["first-0"])
+    assert_refused(command_line, "study", "resume", "wine", contains=["closed"])
+    assert_refused(command_line, "device", "show", "first-0", contains=["first-0"])
 
 
-def test_a_tenant_sees_its_own(site: Site, typed: Bentham) -> None:
-    assert typed("tenant", "create", "other").code == 0
+def test_a_tenant_sees_only_its_own_studies(site: Site, command_line: Bentham) -> None:
+    assert command_line("tenant", "create", "other").code == 0
     command = ["token", "create", "--role", "tenant", "--tenant", "other", "--out", "other.token"]
-    assert typed(*command).code == 0
-    own = ["--token-file", "other.token"]
-    made = json.loads(typed("study", "create", "mine", "--models", "x", *own, "--json").out)
-    assert made["tenant"] == "other"
-    assert [s["name"] for s in json.loads(typed("study", "list", "--json", *own).out)] == ["mine"]
-    one_line(typed, "study", "show", "wine", *own, contains=["there is no study 'wine'"])
-    one_line(typed, "token", "list", *own, contains=["admin"])
-    assert typed("study", "close", "mine", "--yes", *own).code == 0
+    assert command_line(*command).code == 0
+    as_other = ["--token-file", "other.token"]
+    created = json.loads(
+        command_line("study", "create", "mine", "--models", "x", *as_other, "--json").out
+    )
+    assert created["tenant"] == "other"
+    assert [
+        s["name"] for s in json.loads(command_line("study", "list", "--json", *as_other).out)
+    ] == ["mine"]
+    assert_refused(
+        command_line, "study", "show", "wine", *as_other, contains=["there is no study 'wine'"]
+    )
+    assert_refused(command_line, "token", "list", *as_other, contains=["admin"])
+    assert command_line("study", "close", "mine", "--yes", *as_other).code == 0
     assert site.server.popen.poll() is None
 
 
-def test_history_goes_in(site: Site, typed: Bentham) -> None:
-    done = typed("history", "import", site.table)
+def test_history_import(site: Site, command_line: Bentham) -> None:
+    done = command_line("history", "import", site.table)
     assert done.code == 0
     assert "5 runs of 3 models in 3 studies" in done.out
 
@@ -101,7 +109,7 @@ def test_signals(site: Site, signals: int) -> None:
     with site.client() as client:
         study = client.create_study("slow" if signals == 1 else "slower", ["svm"], tenant="lab")
         worker = site.worker("--name", f"signalled-{signals}")
-        # By the worker's word: until it has heard of its lease, a signal makes it give it up.
+        # Wait for the worker's log: a signal before it receives its lease makes it drop the lease.
         wait_for(worker.has_started)
         (trial,) = client.trials(study=study.id)
         worker.popen.send_signal(signal.SIGTERM)
@@ -117,7 +125,7 @@ def test_signals(site: Site, signals: int) -> None:
             client.close_study(study.id)
 
 
-def test_a_server_that_is_killed_and_comes_back(site: Site) -> None:
+def test_a_server_that_is_killed_and_restarts(site: Site) -> None:
     with site.client() as client:
         client.create_tenant("patient")
         study = client.create_study("slow", ["svm"], dataset="slow", tenant="patient")
@@ -144,16 +152,16 @@ def test_a_server_that_is_killed_and_comes_back(site: Site) -> None:
         assert client.trial(trial.id).score == 0.8
         assert events.count("trial started") == 1
         assert events.count("server unavailable") == events.count("server available again")
-        # The stream was taken up again, or said that it had missed something.
+        # The stream resumed, or reported that it missed events.
         wait_for(lambda: {"trial-completed", "reset"} & set(kinds))
 
 
-def test_a_revoked_token_ends_a_worker(site: Site, typed: Bentham) -> None:
+def test_a_revoked_token_ends_a_worker(site: Site, command_line: Bentham) -> None:
     with site.client() as client:
         worker = site.worker("--name", "revoked")
         wait_for(client.devices)
         (token,) = [token for token in client.tokens() if token.role == "device"]
-        assert typed("token", "revoke", token.id, "--yes").code == 0
+        assert command_line("token", "revoke", token.id, "--yes").code == 0
     assert worker.ended() == 2
     last = worker.log().splitlines()[-1]
     assert last.startswith("bentham: the server does not accept the token")

@@ -1,4 +1,4 @@
-"""The disk full, the database gone, while serving: 503, and back by itself with nothing lost."""
+"""Full disk or dead database while serving: 503, then automatic recovery without loss."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,11 @@ from support.commands import Bentham
 from support.postgres import PostgresServer
 from support.service_process import ServiceProcess, running
 
+pytestmark = pytest.mark.outside
+
 
 class Acknowledged:
-    """Creates tenants, and remembers what was answered."""
+    """Creates tenants, and records which creations were acknowledged."""
 
     def __init__(self, server: ServiceProcess):
         self._server, self.names = server, list[str]()
@@ -19,17 +21,17 @@ class Acknowledged:
 
     def create(self) -> tuple[int, Any, Any]:
         self.count += 1
-        return self.repeat(self.count)
+        return self.retry(self.count)
 
-    def repeat(self, number: int) -> tuple[int, Any, Any]:
+    def retry(self, number: int) -> tuple[int, Any, Any]:
         name = f"tenant-{number}"
-        answer = self._server.request(
+        response = self._server.request(
             "POST", "/v1/tenants", {"name": name}, self._server.admin,
             Idempotency_Key=f"key-{number}",
         )  # fmt: skip
-        if answer[0] == 201 and name not in self.names:
+        if response[0] == 201 and name not in self.names:
             self.names.append(name)
-        return answer
+        return response
 
     def until_refused(self) -> None:
         for _ in range(500):
@@ -41,38 +43,38 @@ class Acknowledged:
                 return
         raise AssertionError("the storage never failed")
 
-    def all_there(self) -> None:
-        """What was acknowledged is there, once; what was refused came once with its key."""
+    def assert_complete(self) -> None:
+        """Assert that every acknowledged tenant exists exactly once."""
         items = self._server.request("GET", "/v1/tenants", token=self._server.admin)[1]["items"]
         assert [each["name"] for each in items] == self.names
 
 
-def outage(server: ServiceProcess, fail: Any, mend: Any) -> None:
-    told = Acknowledged(server)
-    assert told.create()[0] == 201
+def outage(server: ServiceProcess, fail: Any, repair: Any) -> None:
+    tenants = Acknowledged(server)
+    assert tenants.create()[0] == 201
     fail()
-    told.until_refused()
-    lost = told.count
+    tenants.until_refused()
+    lost = tenants.count
     for _ in range(3):
-        assert told.repeat(lost)[0] == 503
+        assert tenants.retry(lost)[0] == 503
     status, body, _ = server.request("GET", "/readyz")
     assert (status, body["status"]) == (503, "unavailable")
     status, _, _ = server.request("GET", "/v1/tenants", token=server.admin)
-    assert status == 503  # what is not committed is not shown
+    assert status == 503  # uncommitted state is not shown
     assert server.request("GET", "/healthz")[0] == 200
-    mend()
+    repair()
     server.until_ready()
-    first = told.repeat(lost)
-    again = told.repeat(lost)
+    first = tenants.retry(lost)
+    again = tenants.retry(lost)
     assert first[0] == again[0] == 201
     assert first[1] == again[1]
-    assert told.create()[0] == 201
-    told.all_there()
+    assert tenants.create()[0] == 201
+    tenants.assert_complete()
     assert server.stop() == 0
     assert "Traceback" not in server.log()
 
 
-def replayed(bentham: Bentham, *options: str) -> None:
+def assert_replay(bentham: Bentham, *options: str) -> None:
     done = bentham("log", "replay", "--json", *options)
     assert done.code == 0
     assert json.loads(done.out)["differences"] == []
@@ -83,14 +85,14 @@ def test_a_full_disk(tmp_path: Path, bentham: Bentham) -> None:
     with running(folder) as server:
         size = max(file.stat().st_size for file in folder.iterdir())
         outage(server, lambda: server.limit_files(size + 100_000), lambda: server.limit_files(-1))
-    replayed(bentham, "--data", str(folder))
+    assert_replay(bentham, "--data", str(folder))
 
 
-def test_a_database_that_dies_and_comes_back(
+def test_a_database_that_dies_and_restarts(
     tmp_path: Path, bentham: Bentham, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = postgres.fresh()
     monkeypatch.setenv("BENTHAM_DATABASE", url)
     with running(tmp_path / "data") as server:
         outage(server, postgres.kill, postgres.start)
-    replayed(bentham)
+    assert_replay(bentham)

@@ -1,4 +1,4 @@
-"""No secret is in what the server logs, stores, exports or shows, whatever is done with it."""
+"""No secret appears in what the server logs, stores, exports or returns."""
 
 import contextlib
 import os
@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.service_process import running
+
+pytestmark = pytest.mark.outside
 
 CANARY = "c4narY5ong"
 
@@ -52,13 +55,13 @@ def test_secrets_stay_secret(tmp_path: Path) -> None:
     assert '"path"' in logged
     stored = b"".join(f.read_bytes() for f in folder.glob("bentham.db*")).decode("latin-1")
     for secret in secrets:
-        for place, text in (("log", logged), ("file", stored), ("export", exported),
+        for source, text in (("log", logged), ("file", stored), ("export", exported),
                             ("metrics", metrics.decode()), ("api", str(log))):  # fmt: skip
-            assert secret not in text, place
+            assert secret not in text, source
     assert (folder / "admin.token").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_password_of_the_database_is_not_told(tmp_path: Path) -> None:
+def test_the_database_password_is_not_shown(tmp_path: Path) -> None:
     for url in (f"postgresql://user:{CANARY}@127.0.0.1:1/none",
                 f"postgresql://user:{CANARY}@127.0.0.1:notaport/none"):  # fmt: skip
         done = subprocess.run(

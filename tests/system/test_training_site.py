@@ -1,4 +1,4 @@
-"""Real training on a real site: a server, a worker with two devices, tenants and their data."""
+"""Real training: a server, a worker with two devices, tenants and their data."""
 
 import ast
 import subprocess
@@ -13,6 +13,8 @@ from support.sites import Site, wait_for
 from bentham.client import Client
 from bentham.training.sources import fetch
 from bentham.wire import DataAsked, StudyView, TrialView
+
+pytestmark = pytest.mark.outside
 
 BAD = """
 import os, sys, time
@@ -45,7 +47,7 @@ ALGORITHM = """
 [algorithms.{name}]
 command = '{python} {script} {name} {place}'
 """
-# What each ends with, in the words that its tenant reads.
+# A part of the failure reason that the tenant sees.
 REASONS = {
     "hang": "6 seconds", "eat": "memory", "detach": "3", "nan": "nan",
     "raise": "ValueError: the learning rate is negative",
@@ -53,35 +55,35 @@ REASONS = {
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def heartbeat(tmp_path: Path) -> Path:
     return tmp_path / "heartbeat"
 
 
 @pytest.fixture
-def site(tmp_path: Path, place: Path) -> Iterator[Site]:
+def site(tmp_path: Path, heartbeat: Path) -> Iterator[Site]:
     script, catalogue = tmp_path / "bad.py", tmp_path / "algorithms.toml"
     script.write_text(BAD)
     catalogue.write_text(
         "".join(
-            ALGORITHM.format(name=name, python=sys.executable, script=script, place=place)
+            ALGORITHM.format(name=name, python=sys.executable, script=script, place=heartbeat)
             for name in (*REASONS, "good")
         )
     )
-    made = Site(tmp_path, "--algorithms", catalogue)
+    started = Site(tmp_path, "--algorithms", catalogue)
     try:
-        yield made
+        yield started
     finally:
-        made.close()
+        started.close()
 
 
-def closed(client: Client, study: StudyView) -> list[TrialView]:
-    """The trials of a study, once it is over."""
+def trials_when_closed(client: Client, study: StudyView) -> list[TrialView]:
+    """Wait until a study is closed; return its trials."""
     wait_for(lambda: client.study(study.id).state == "closed")
     return list(client.trials(study.id))
 
 
-def test_models_that_misbehave_fail_with_a_reason_and_the_devices_go_on(
-    site: Site, tmp_path: Path, place: Path
+def test_misbehaving_models_fail_with_a_reason_and_devices_continue(
+    site: Site, tmp_path: Path, heartbeat: Path
 ) -> None:
     with site.tenant("lab") as lab:
         study = lab.create_study("bad company", algorithms=[*REASONS, "good"], candidates=6)
@@ -89,7 +91,7 @@ def test_models_that_misbehave_fail_with_a_reason_and_the_devices_go_on(
             "--devices", 2, "--algorithms", tmp_path / "algorithms.toml", "--memory", "300M",
             "--time-limit", 6,
         )  # fmt: skip
-        trials = closed(lab, study)
+        trials = trials_when_closed(lab, study)
         shown = {trial.model: trial for trial in reversed(trials)}
         assert set(shown) == {*REASONS, "good"}
         for model, words in REASONS.items():
@@ -101,14 +103,14 @@ def test_models_that_misbehave_fail_with_a_reason_and_the_devices_go_on(
         assert good.scores == [0.25]
         assert "hang begins" in lab.trial_log(shown["hang"].id)
         assert "ValueError" in lab.trial_log(shown["raise"].id)
-        # Nothing is left running: what detached itself writes no more.
-        place.unlink(missing_ok=True)
+        # No process is left: the detached one has stopped writing.
+        heartbeat.unlink(missing_ok=True)
         time.sleep(0.3)
-        assert not place.exists()
+        assert not heartbeat.exists()
         assert worker.popen.poll() is None
-        again = lab.create_study("good company", algorithms=["good"], candidates=1)
-        assert [trial.state for trial in closed(lab, again)] == ["complete"]
-        assert lab.study(again.id).incumbent is not None
+        second = lab.create_study("good company", algorithms=["good"], candidates=1)
+        assert [trial.state for trial in trials_when_closed(lab, second)] == ["complete"]
+        assert lab.study(second.id).incumbent is not None
 
 
 def test_exported_scripts_reproduce_the_recorded_scores(site: Site, tmp_path: Path) -> None:
@@ -117,10 +119,10 @@ def test_exported_scripts_reproduce_the_recorded_scores(site: Site, tmp_path: Pa
         studies = {}
         for source, metric in (("wine", None), ("diabetes", "rmse"), ("iris", "log-loss")):
             dataset = lab.add_dataset(f"{source}.csv", fetch(f"sklearn:{source}").content)
-            over = DataAsked(dataset=dataset.id, target="target")
-            studies[source] = lab.create_study(source, data=over, metric=metric, candidates=4)
+            request = DataAsked(dataset=dataset.id, target="target")
+            studies[source] = lab.create_study(source, data=request, metric=metric, candidates=4)
         for source, study in studies.items():
-            trials = closed(lab, study)
+            trials = trials_when_closed(lab, study)
             assert [trial.state for trial in trials] == ["complete"] * 4, trials
             best = lab.study(study.id).incumbent
             assert best is not None
@@ -128,7 +130,7 @@ def test_exported_scripts_reproduce_the_recorded_scores(site: Site, tmp_path: Pa
             data, script = tmp_path / f"{source}.csv", tmp_path / f"{source}.py"
             data.write_bytes(b"".join(lab.dataset_content(lab.study(study.id).training.dataset)))  # type: ignore[union-attr]
             script.write_text(lab.script(study.id))
-            # On its own: no module of ours, nothing from the environment.
+            # Standalone: without Bentham's modules and without environment variables.
             modules = {
                 name.split(".")[0]
                 for node in ast.walk(ast.parse(script.read_text()))

@@ -1,10 +1,10 @@
-"""The AZURE stand-in: its shape, the rule that chose it, and the tables that vary one thing."""
+"""The AZURE stand-in: its shape, how it is chosen, and tables that vary one property."""
 
 import itertools
 
 import numpy as np
 import pytest
-from support.commands import Bentham, one_line
+from support.commands import Bentham, assert_refused
 
 from bentham.tables import Table, load_table
 from bentham.tables.standin import CLASSIFIERS, CURATED, azure_standin, by_spread, of_size, spread
@@ -21,23 +21,23 @@ def test_it_has_the_shape_of_azure(oboe: Table) -> None:
     assert np.isfinite(table.scores).all()
     assert table.models == tuple(CLASSIFIERS)
     assert len({model.split()[0] for model in CLASSIFIERS.values()}) == 8  # one to one
-    # The figure that reports put beside the paper's 0.12.
+    # The value that reports compare with the paper's 0.12.
     assert float(spread(table).mean()) == pytest.approx(0.0625, abs=0.0005)
 
 
 def test_its_scores_are_those_of_oboe(oboe: Table) -> None:
     table = azure_standin(oboe)
-    for place, study in enumerate(table.studies):
+    for index, study in enumerate(table.studies):
         for column, model in enumerate(CLASSIFIERS.values()):
-            row, there = oboe.studies.index(study), oboe.models.index(model)
-            assert table.scores[place, column] == oboe.scores[row, there]
-            assert table.costs[place, column] == oboe.costs[row, there]
+            row, oboe_column = oboe.studies.index(study), oboe.models.index(model)
+            assert table.scores[index, column] == oboe.scores[row, oboe_column]
+            assert table.costs[index, column] == oboe.costs[row, oboe_column]
 
 
 def test_it_holds_the_curated_datasets_that_took_longest(oboe: Table) -> None:
-    places = [oboe.models.index(model) for model in CLASSIFIERS.values()]
+    columns = [oboe.models.index(model) for model in CLASSIFIERS.values()]
     time = {
-        f"openml-{number}": oboe.costs[oboe.studies.index(f"openml-{number}"), places].sum()
+        f"openml-{number}": oboe.costs[oboe.studies.index(f"openml-{number}"), columns].sum()
         for number in CURATED
     }
     chosen = set(azure_standin(oboe).studies)
@@ -71,8 +71,8 @@ def test_tables_of_any_size(oboe: Table) -> None:
         ("spread:x", "expected a number after the colon"),
     ],
 )
-def test_what_is_no_table(bentham: Bentham, name: str, words: str) -> None:
-    one_line(bentham, "simulate", name, contains=[words])
+def test_invalid_names(bentham: Bentham, name: str, words: str) -> None:
+    assert_refused(bentham, "simulate", name, contains=[words])
 
 
 def test_it_can_be_simulated(bentham: Bentham) -> None:

@@ -1,4 +1,4 @@
-"""Bad tables get one line that names file, row and remedy; good ones are read as they are."""
+"""Invalid tables cause a one-line error with file, row and remedy; valid ones are read exactly."""
 
 import csv
 import gzip
@@ -21,14 +21,14 @@ from bentham.tables import (
 GOOD = "study,model,score,cost\na,x,0.5,1\na,y,0.6,2\nb,y,0.7,3\n"
 
 
-def written(tmp_path: Path, text: str | bytes) -> Path:
+def write_file(tmp_path: Path, text: str | bytes) -> Path:
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 
 def test_good_table(tmp_path: Path) -> None:
-    table = read_table(written(tmp_path, GOOD))
+    table = read_table(write_file(tmp_path, GOOD))
     assert (table.studies, table.models) == (("a", "b"), ("x", "y"))
     assert table.scores.tolist()[0] == [0.5, 0.6]
     assert np.isnan(table.scores[1, 0])
@@ -51,8 +51,8 @@ def test_good_table(tmp_path: Path) -> None:
     ],
     ids=["byte-order mark", "windows", "blank lines", "quotes", "other order", "spaces"],
 )
-def test_the_same_table_in_other_clothes(tmp_path: Path, text: str) -> None:
-    table = read_table(written(tmp_path, text))
+def test_other_forms_of_the_same_table(tmp_path: Path, text: str) -> None:
+    table = read_table(write_file(tmp_path, text))
     assert table.studies == ("a", "b")
     assert table.costs[0].tolist() == [1.0, 2.0]
 
@@ -61,9 +61,9 @@ def test_compressed(tmp_path: Path) -> None:
     path = tmp_path / "table.csv.gz"
     path.write_bytes(gzip.compress(GOOD.encode()))
     assert read_table(path).studies == ("a", "b")
-    spoiled = bytearray(gzip.compress(GOOD.encode()))
-    spoiled[20] ^= 0xFF
-    path.write_bytes(bytes(spoiled))
+    corrupt = bytearray(gzip.compress(GOOD.encode()))
+    corrupt[20] ^= 0xFF
+    path.write_bytes(bytes(corrupt))
     with pytest.raises(InvalidTable, match="cannot be read"):
         read_table(path)
     path.write_bytes(gzip.compress(GOOD.encode())[:-9])
@@ -103,8 +103,8 @@ BAD = {
 }
 
 
-def test_the_longest_field_is_our_own(tmp_path: Path) -> None:
-    """The limit is one for the whole process, and datasets are read with another."""
+def test_the_field_limit_is_independent_of_the_csv_module(tmp_path: Path) -> None:
+    """The csv module has one limit per process, and reading datasets changes it."""
     before = csv.field_size_limit(10**6)
     try:
         test_bad_tables(tmp_path, *BAD["huge field"])
@@ -114,7 +114,7 @@ def test_the_longest_field_is_our_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "row", "words"), BAD.values(), ids=BAD)
 def test_bad_tables(tmp_path: Path, text: str, row: int, words: str) -> None:
-    path = written(tmp_path, text)
+    path = write_file(tmp_path, text)
     with pytest.raises(InvalidTable) as caught:
         read_table(path)
     message = str(caught.value)
@@ -130,13 +130,13 @@ def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(InvalidTable, match="this is a directory"):
         read_table(tmp_path)
     with pytest.raises(InvalidTable, match="row 2: not UTF-8 text; save it"):
-        read_table(written(tmp_path, b"study,model,score,cost\n\xff\xfe,x,1,1\n"))
+        read_table(write_file(tmp_path, b"study,model,score,cost\n\xff\xfe,x,1,1\n"))
     with pytest.raises(InvalidTable, match="row"):
-        read_table(written(tmp_path, bytes(range(128)) * 10))
+        read_table(write_file(tmp_path, bytes(range(128)) * 10))
 
 
 def test_a_history_that_lacks_a_model(tmp_path: Path) -> None:
-    history = read_table(written(tmp_path, GOOD))
+    history = read_table(write_file(tmp_path, GOOD))
     with pytest.raises(InvalidTable, match=r"csv, row 4: study 'b' .* model 'x'; add that row"):
         complete_history(history, ["x", "y"])
     assert np.isnan(history_scores(history, ["x"])).tolist() == [[False], [True]]
@@ -146,27 +146,27 @@ def test_a_history_that_lacks_a_model(tmp_path: Path) -> None:
 
 
 def test_features(tmp_path: Path) -> None:
-    path = written(tmp_path, "model,depth,rate\ny,3,0.1\nx,1,0.5\n")
+    path = write_file(tmp_path, "model,depth,rate\ny,3,0.1\nx,1,0.5\n")
     features = read_features(path, ["x", "y"])
     assert features.values.tolist() == [[1.0, 0.5], [3.0, 0.1]]
     assert features.groups == (0, 1)
-    family = written(tmp_path, "model,family,depth\nx,tree,1\ny,line,2\nz,tree,3\n")
+    family = write_file(tmp_path, "model,family,depth\nx,tree,1\ny,line,2\nz,tree,3\n")
     features = read_features(family, ["x", "y", "z"])
     assert features.values.tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
     assert features.groups == (0, 1, 1)
-    only = read_features(written(tmp_path, "model,family\nx,tree\n"), ["x"])
+    only = read_features(write_file(tmp_path, "model,family\nx,tree\n"), ["x"])
     assert (only.values.tolist(), only.groups) == ([[1.0]], (0,))
     with pytest.raises(InvalidTable, match="model 'z' is missing; add a row"):
         read_features(path, ["z"])
     with pytest.raises(InvalidTable, match="row 3: the depth is 'deep', not a number"):
-        read_features(written(tmp_path, "model,depth\nx,1\ny,deep\n"), ["x"])
+        read_features(write_file(tmp_path, "model,depth\nx,1\ny,deep\n"), ["x"])
     with pytest.raises(InvalidTable, match="there is no feature column"):
-        read_features(written(tmp_path, "model\nx\n"), ["x"])
+        read_features(write_file(tmp_path, "model\nx\n"), ["x"])
     with pytest.raises(InvalidTable, match="row 3: model 'x' is listed twice"):
-        read_features(written(tmp_path, "model,depth\nx,1\nx,2\n"), ["x"])
+        read_features(write_file(tmp_path, "model,depth\nx,1\nx,2\n"), ["x"])
 
 
-def test_the_bundled_synthetic_table_is_the_draw_of_seed_zero() -> None:
+def test_the_bundled_synthetic_table_has_seed_zero() -> None:
     bundled, drawn = load_table("synthetic"), draw_synthetic(0)
     assert bundled.studies == drawn.studies
     assert bundled.models == drawn.models
@@ -181,17 +181,17 @@ def test_the_bundled_synthetic_table_is_the_draw_of_seed_zero() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_draw_does_not_depend_on_signs_that_a_library_picks(
+def test_samples_do_not_depend_on_signs_of_eigenvectors(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn, decompose = draw_synthetic(3), np.linalg.eigh
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], 50)
 
-    def otherwise(matrix: Matrix) -> tuple[Vector, Matrix]:
+    def with_other_signs(matrix: Matrix) -> tuple[Vector, Matrix]:
         values, vectors = decompose(matrix)
         return values, vectors * signs
 
-    monkeypatch.setattr(np.linalg, "eigh", otherwise)
+    monkeypatch.setattr(np.linalg, "eigh", with_other_signs)
     assert np.array_equal(draw_synthetic(3).scores, drawn.scores)
 
 
@@ -202,7 +202,7 @@ def test_the_synthetic_scores_have_the_stated_covariance() -> None:
     centred = draws - draws.mean(axis=1, keepdims=True)
     features = draw_synthetic(1).features
     assert features is not None
-    middle = np.eye(50) - 1 / 50  # what removing a study's own mean does to a covariance
+    middle = np.eye(50) - 1 / 50  # the effect of removing a study's mean on the covariance
     expected = middle @ correlation("matern52", features, 0.2) @ middle
     assert np.cov(centred.T) == pytest.approx(expected, abs=0.12)
 
@@ -219,8 +219,8 @@ def test_the_bundled_real_table() -> None:
     assert small.name == "oboe:8"
     assert len(small.models) == 8
     assert len({model.split()[0] for model in small.models}) == 7
-    place = table.models.index(small.models[3])
-    assert np.array_equal(small.scores[:, 3], table.scores[:, place])
+    index = table.models.index(small.models[3])
+    assert np.array_equal(small.scores[:, 3], table.scores[:, index])
 
 
 @pytest.mark.parametrize("name", ["oboe:0", "oboe:220", "oboe:x", "oboe:-1", "synthetic:", "obo"])
@@ -229,10 +229,10 @@ def test_no_such_table(name: str) -> None:
         load_table(name)
 
 
-def test_split_draws_complete_studies_by_the_seed() -> None:
+def test_split_samples_complete_studies_by_seed() -> None:
     table = load_table("oboe:8").only(range(30))
     table.scores[3, 2] = table.costs[3, 2] = np.nan
-    drawn = set()
+    sampled = set()
     for seed in range(50):
         history, served = table.split(8, seed)
         assert len(history.studies) == 8
@@ -241,8 +241,8 @@ def test_split_draws_complete_studies_by_the_seed() -> None:
         for part in (history, served):  # in the order of the table
             assert list(part.studies) == [s for s in table.studies if s in part.studies]
         assert table.studies[3] not in history.studies
-        drawn |= set(history.studies)
-    assert drawn == set(table.studies) - {table.studies[3]}
+        sampled |= set(history.studies)
+    assert sampled == set(table.studies) - {table.studies[3]}
     assert table.split(8, 1)[0].studies != table.split(8, 2)[0].studies
     with pytest.raises(InvalidInput, match="only 29 list every model"):
         table.only([*range(30), 3]).split(30, 0)
@@ -265,7 +265,7 @@ def test_sizes_of_datasets(tmp_path: Path) -> None:
             read_table(path)
 
 
-def test_the_synthetic_table_knows_sizes() -> None:
+def test_the_synthetic_table_has_sizes() -> None:
     table = load_table("synthetic")
     rows = np.array([size[0] for size in table.sizes])
     ratio = table.costs[:, 0] / rows  # cost is size times complexity

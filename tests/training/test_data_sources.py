@@ -1,4 +1,4 @@
-"""Datasets by name: the same bytes everywhere, and plain words where the network is needed."""
+"""Datasets by name: identical bytes on every machine, and clear errors without a network."""
 
 import hashlib
 import socket
@@ -14,7 +14,7 @@ from bentham.training import sources
 from bentham.training.inspect import inspect_file
 from bentham.training.sources import fetch
 
-# A study is named by the hash of its data: a change would part studies that should share arms.
+# Studies share arms by the hash of their data, so a change would separate them.
 HASHES = {
     "iris": "7e4e13e60d330d83",
     "wine": "5bfc46e107b43e09",
@@ -29,7 +29,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", sources.BUNDLED)
-def test_what_comes_with_scikit_learn(name: str, tmp_path: Path) -> None:
+def test_datasets_of_scikit_learn(name: str, tmp_path: Path) -> None:
     found = fetch(f"sklearn:{name}")
     assert (found.name, found.format, found.target) == (name, "csv", "target")
     assert hashlib.sha256(found.content).hexdigest()[:16] == HASHES[name]
@@ -46,12 +46,12 @@ def test_what_comes_with_scikit_learn(name: str, tmp_path: Path) -> None:
     "text", ["", "digits", "sklearn:", "sklearn:no", "sklearn:load_iris", "openml:", "http://x",
              "openml:a\nb", "openml:../x", "openml:a b", "openml:" + "9" * 300],
 )  # fmt: skip
-def test_unknown_names_say_what_there_is(text: str) -> None:
+def test_unknown_names_are_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"sklearn:iris.*openml:credit-g"):
         fetch(text)
 
 
-def in_place_of_openml(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def redirect_openml(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     for name in ("_SEARCH_NAME", "_DATA_INFO", "_DATA_FEATURES", "_DATA_QUALITIES"):
         path = getattr(_openml, name).removeprefix("https://www.openml.org")
         monkeypatch.setattr(_openml, name, address + path)
@@ -60,9 +60,9 @@ def in_place_of_openml(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
 
 
 @pytest.mark.parametrize("listens", [True, False])
-def test_a_network_that_is_not_there(monkeypatch: pytest.MonkeyPatch, listens: bool) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:  # never answers
-        in_place_of_openml(monkeypatch, f"http://127.0.0.1:{server.getsockname()[1]}")
+def test_an_unreachable_network(monkeypatch: pytest.MonkeyPatch, listens: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:  # never responds
+        redirect_openml(monkeypatch, f"http://127.0.0.1:{server.getsockname()[1]}")
         if not listens:
             server.close()
         with pytest.raises(InvalidInput, match=r"openml:x could not be fetched.*sklearn:iris"):
@@ -102,7 +102,7 @@ def openml(monkeypatch: pytest.MonkeyPatch) -> Iterator[Canned]:
     }  # fmt: skip
     found = {"did": 7, "version": 1, "status": "active"}
     api = "GET /api/v1/json/data"
-    server.answers = {
+    server.responses = {
         f"{api}/list/data_name/weather/limit/2/status/active/": {"data": {"dataset": [found]}},
         f"{api}/7": {"data_set_description": description},
         f"{api}/features/7": {"data_features": {"feature": features("play")}},
@@ -111,7 +111,7 @@ def openml(monkeypatch: pytest.MonkeyPatch) -> Iterator[Canned]:
         },
         "GET /weather": ARFF,
     }
-    in_place_of_openml(monkeypatch, server.address)
+    redirect_openml(monkeypatch, server.address)
     yield server
     server.close()
 
@@ -122,11 +122,11 @@ def test_a_dataset_of_openml(openml: Canned, name: str) -> None:
     assert (found.name, found.format, found.target) == ("weather", "csv", "play")
     lines = found.content.decode().splitlines()
     assert lines == ["sky,degrees,play", "clear,30.5,yes", '"partly, cloudy",,no', "clear,-2.0,no"]
-    assert openml.asked
+    assert openml.requests
 
 
-def test_a_dataset_of_several_targets(openml: Canned) -> None:
-    openml.answers["GET /api/v1/json/data/features/7"] = {
+def test_a_dataset_with_several_targets(openml: Canned) -> None:
+    openml.responses["GET /api/v1/json/data/features/7"] = {
         "data_features": {"feature": features("play", "sky")}
     }
     with pytest.raises(InvalidInput, match=r"2 targets.*upload it as a file"):

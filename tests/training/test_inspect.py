@@ -1,4 +1,4 @@
-"""What is found in files: types, oddities, and refusals that say what to do."""
+"""Inspection of files: types, notes, and refusals with a remedy."""
 
 import csv
 import datetime
@@ -42,7 +42,7 @@ def inspect(tmp_path: Path) -> Inspect:
 
 
 def table(header: str, *lines: str, rows: int = 20) -> str:
-    """The lines again and again; {} stands for the number of the row."""
+    """Repeat the lines; {} stands for the row number."""
     body = [lines[row % len(lines)].replace("{}", str(row)) for row in range(rows)]
     return "\n".join([header, *body]) + "\n"
 
@@ -164,7 +164,7 @@ def test_row_numbers_are_left_out(inspect: Inspect) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-def test_other_separators_are_found_and_told(inspect: Inspect, delimiter: str) -> None:
+def test_other_separators_are_detected_and_noted(inspect: Inspect, delimiter: str) -> None:
     text = table("a;b, or c;y", '1,{};"x;y";{}', "2,{};;1").replace(";", delimiter)
     found = inspect(text)
     assert found.delimiter == delimiter
@@ -172,12 +172,12 @@ def test_other_separators_are_found_and_told(inspect: Inspect, delimiter: str) -
     assert "separated by" in found.notes[0]
 
 
-def test_a_header_that_looks_like_data_is_told(inspect: Inspect) -> None:
+def test_a_header_that_looks_like_data_is_noted(inspect: Inspect) -> None:
     found = inspect("5.1,3.5,setosa\n" + table("4.9,3.0,setosa", "{},4,x", "2,3,y"))
     assert "add a line of names" in found.notes[0]
 
 
-def test_formulas_stay_text_and_are_told(inspect: Inspect) -> None:
+def test_formulas_stay_text_and_are_noted(inspect: Inspect) -> None:
     text = table("a,b,n", '"=HYPERLINK(""http://x"")",@SUM(A1),-1', "+1,x,+2", "-,y,=1+1", rows=60)
     found = inspect(text)
     assert [note for note in found.notes if "never evaluated" in note] == [
@@ -236,7 +236,7 @@ def test_parquet_of_every_type(tmp_path: Path) -> None:
     assert column(found, "text").missing == 4
 
 
-def test_an_index_of_pandas_is_no_column(tmp_path: Path) -> None:
+def test_a_pandas_index_is_not_a_column(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": range(12), "b": ["x", "y"] * 6}, index=[f"r{n}" for n in range(12)])
     found = inspected(tmp_path, parquet(frame))
     assert [each.name for each in found.columns] == ["a", "b"]
@@ -258,7 +258,9 @@ def test_bad_parquet_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "when unpacked" in inspected(tmp_path, good).refusal
 
 
-def test_a_parquet_bomb_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parquet_bomb_is_refused_without_reading_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = refusals.MOST_ROWS + 1
     same = pa.repeat(pa.scalar(1, pa.int8()), rows)
     bomb = parquet(pa.table({"a": same, "b": same}))
@@ -267,7 +269,7 @@ def test_a_parquet_bomb_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Mo
     assert f"{rows:,} rows" in inspected(tmp_path, bomb).refusal
 
 
-def test_what_cannot_be_foreseen_is_refused_too(
+def test_unexpected_errors_are_refusals(
     inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = inspect_file(tmp_path / "absent", "csv").refusal
@@ -290,11 +292,13 @@ def run(path: Path, *options: str) -> Inspection:
     return Inspection.model_validate(json.loads(done.stdout))
 
 
-def test_the_command_prints_what_it_found(tmp_path: Path) -> None:
+@pytest.mark.outside
+def test_the_command_prints_the_inspection(tmp_path: Path) -> None:
     (tmp_path / "data").write_text(GOOD)
     assert run(tmp_path / "data") == inspect_file(tmp_path / "data", "csv")
 
 
+@pytest.mark.outside
 def test_the_command_limits_its_memory_and_time(tmp_path: Path) -> None:
     first = pa.repeat(pa.scalar(0, pa.int8()), 1_000_000)
     words = pa.DictionaryArray.from_arrays(first, ["x" * 10_000])
@@ -316,7 +320,7 @@ cells = st.one_of(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_tables_are_described_as_they_are_read(tmp_path: Path, data: st.DataObject) -> None:
+def test_inspection_agrees_with_reading(tmp_path: Path, data: st.DataObject) -> None:
     width = data.draw(st.integers(2, 4))
     names = data.draw(st.lists(texts, min_size=width, max_size=width))
     row = st.lists(cells, min_size=width, max_size=width)
@@ -345,7 +349,7 @@ def test_tables_are_described_as_they_are_read(tmp_path: Path, data: st.DataObje
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300), format=st.sampled_from(["csv", "parquet"]))
-def test_no_bytes_raise(tmp_path: Path, content: bytes, format: Format) -> None:  # noqa: A002
+def test_random_bytes_are_refused(tmp_path: Path, content: bytes, format: Format) -> None:  # noqa: A002
     (tmp_path / "data").write_bytes(content if format == "csv" else b"PAR1" + content + b"PAR1")
     found = inspect_file(tmp_path / "data", format)
     assert found.refusal

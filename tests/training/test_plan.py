@@ -1,4 +1,4 @@
-"""From the columns of a dataset and what was asked to a training, or a refusal with its remedy."""
+"""Training plans from columns and requests, and refusals with a remedy."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_a_plain_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "asked", "task"),
+    ("target", "options", "task"),
     [
         (category("y"), {}, "classification"),
         (number("y"), {}, "regression"),
@@ -64,20 +64,20 @@ def test_a_plain_plan() -> None:
          "classification"),
     ],
 )  # fmt: skip
-def test_the_task_is_inferred_and_can_be_said(
-    target: ColumnSummary, asked: dict[str, Any], task: str
+def test_the_task_is_inferred_and_can_be_overridden(
+    target: ColumnSummary, options: dict[str, Any], task: str
 ) -> None:
-    training = planned(target, **asked)
+    training = planned(target, **options)
     assert training.task == task
     assert training.classes == (target.distinct if task == "classification" else 0)
     assert training.metric == ("accuracy" if task == "classification" else "r2")
-    assert any(f"{task}, since" in note for note in training.notes) == ("task" not in asked)
+    assert any(f"{task}, since" in note for note in training.notes) == ("task" not in options)
     other = "regression" if task == "classification" else "classification"
-    can_be_other = "task" not in asked and target.numeric
+    can_be_other = "task" not in options and target.numeric
     assert any(f"set the task to {other}" in note for note in training.notes) == can_be_other
 
 
-def test_few_whole_numbers_of_few_rows_are_no_classes() -> None:
+def test_whole_numbers_of_few_rows_are_not_classes() -> None:
     few = number("y", whole=True, distinct=8, rarest=1, singles=6)
     assert planned(few, rows=10).task == "regression"
 
@@ -113,15 +113,15 @@ REFUSED: list[tuple[ColumnSummary, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("column", "asked", "words"), REFUSED)
-def test_what_cannot_be_trained_is_refused(
-    column: ColumnSummary, asked: dict[str, Any], words: list[str]
+@pytest.mark.parametrize(("column", "options", "words"), REFUSED)
+def test_invalid_requests_are_refused(
+    column: ColumnSummary, options: dict[str, Any], words: list[str]
 ) -> None:
-    asked = dict(asked)
-    rows = asked.pop("rows", 100)
-    wanted = ask(asked.pop("target", column.name), **asked)
+    options = dict(options)
+    rows = options.pop("rows", 100)
+    request = ask(options.pop("target", column.name), **options)
     with pytest.raises(InvalidInput) as refused:
-        plan(dataset(number("size"), column, rows=rows), wanted)
+        plan(dataset(number("size"), column, rows=rows), request)
     assert [word for word in words if word not in str(refused.value)] == [], refused.value
 
 
@@ -133,28 +133,30 @@ def test_types_are_overridden() -> None:
         category("colour"),
         category("y"),
     ]
-    wanted = {"size": "category", "code": "number", "name": "category", "colour": "ignored"}
-    training = plan(dataset(*columns), ask(types=wanted))
+    types = {"size": "category", "code": "number", "name": "category", "colour": "ignored"}
+    training = plan(dataset(*columns), ask(types=types))
     assert training.columns == {"size": "category", "code": "number", "name": "category"}
     assert list(training.columns) == ["size", "code", "name"]  # in the order of the file
     assert len(training.notes) == 1
-    left = plan(dataset(*columns), ask())
-    assert left.columns == {"size": "number", "colour": "category"}
-    assert left.notes[-1] == "2 columns are left out: 'code', 'name'; set their types to use them"
+    inferred = plan(dataset(*columns), ask())
+    assert inferred.columns == {"size": "number", "colour": "category"}
+    assert (
+        inferred.notes[-1] == "2 columns are left out: 'code', 'name'; set their types to use them"
+    )
     for name, kind in (("name", "number"), ("colour", "number")):
         with pytest.raises(InvalidInput, match="does not hold numbers"):
             plan(dataset(*columns), ask(types={name: kind}))
 
 
-def test_columns_without_values_are_no_categories() -> None:
+def test_columns_without_values_cannot_be_categories() -> None:
     days = category("day", type="ignored", distinct=0, rarest=0, note="left out: holds dates")
     with pytest.raises(InvalidInput, match="ignore it"):
         plan(dataset(days, number("size"), category("y")), ask(types={"day": "category"}))
 
 
-def test_notes_are_carried_over_and_bounded() -> None:
-    odd = [number(f"n{at}", note="2 of its values are not numbers") for at in range(50)]
-    training = plan(dataset(*odd, category("y", missing=3)), ask())
+def test_notes_are_copied_and_limited() -> None:
+    numbers = [number(f"n{at}", note="2 of its values are not numbers") for at in range(50)]
+    training = plan(dataset(*numbers, category("y", missing=3)), ask())
     assert "3 rows without a value of 'y' are not used" in training.notes
     assert "'n0': 2 of its values are not numbers" in training.notes
     assert len(training.notes) == MOST_NOTES
@@ -162,7 +164,7 @@ def test_notes_are_carried_over_and_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "rarest", "asked", "kind", "folds"),
+    ("rows", "rarest", "options", "kind", "folds"),
     [
         (1999, 30, {}, "folds", 5),
         (2000, 30, {}, "holdout", 5),
@@ -172,12 +174,12 @@ def test_notes_are_carried_over_and_bounded() -> None:
         (100, 30, {"kind": "holdout"}, "holdout", 5),
     ],
 )
-def test_the_split(rows: int, rarest: int, asked: dict[str, Any], kind: str, folds: int) -> None:
-    split = SplitRequest(seed=7, **asked)
+def test_the_split(rows: int, rarest: int, options: dict[str, Any], kind: str, folds: int) -> None:
+    split = SplitRequest(seed=7, **options)
     training = planned(category("y", rarest=rarest), rows=rows, split=split)
     assert (training.split.kind, training.split.folds, training.split.seed) == (kind, folds, 7)
-    said = [note for note in training.notes if "folds instead of" in note]
-    assert bool(said) == (folds < split.folds)
+    notes = [note for note in training.notes if "folds instead of" in note]
+    assert bool(notes) == (folds < split.folds)
 
 
 @given(
@@ -187,7 +189,7 @@ def test_the_split(rows: int, rarest: int, asked: dict[str, Any], kind: str, fol
     st.floats(0.05, 0.5),
 )
 def test_every_plan_can_be_split(counts: list[int], kind: Any, folds: int, share: float) -> None:
-    """What scikit-learn would refuse or warn of is refused before, or mended."""
+    """Splits that scikit-learn would refuse or warn about are refused or corrected first."""
     labels = [label for label, count in enumerate(counts) for _ in range(count)]
     target = category("y", distinct=len(counts), rarest=min(counts), singles=counts.count(1))
     split = SplitRequest(kind=kind, folds=folds, share=share)

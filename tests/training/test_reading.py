@@ -1,4 +1,4 @@
-"""Reading is the same for the inspection, trials and scripts, whatever a file is like."""
+"""Inspection, trials and scripts read files in the same way."""
 
 import hashlib
 from pathlib import Path
@@ -23,7 +23,7 @@ INFINITE = float("inf")
 
 
 def dataset(path: Path, kind: Format) -> DataFile:
-    """A file as a service would know it."""
+    """Inspect a file, as the service does."""
     found, content = inspect_file(path, kind), path.read_bytes()
     assert found.refusal == ""
     digest = hashlib.sha256(content).hexdigest()
@@ -32,12 +32,12 @@ def dataset(path: Path, kind: Format) -> DataFile:
     )
 
 
-def scripted(data: DataFile, asked: PlanRequest, model: str) -> dict[str, Any]:
-    """The functions of a script."""
+def scripted(data: DataFile, request: PlanRequest, model: str) -> dict[str, Any]:
+    """Execute a training script; return its namespace."""
     spec = load_catalog().algorithms[model]
-    made: dict[str, Any] = {"__name__": "model"}
-    exec(script(plan(data, asked), model, spec, spec.defaults), made)
-    return made
+    functions: dict[str, Any] = {"__name__": "model"}
+    exec(script(plan(data, request), model, spec, spec.defaults), functions)
+    return functions
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_a_missing_value_changes_no_category(tmp_path: Path) -> None:
     path, other = tmp_path / "whole", tmp_path / "other"
     with_null = pa.array([None, *codes[1:]], pa.int64())
     pq.write_table(pa.table({"code": with_null, "noise": noise, "y": labels}), path)
-    asked = PlanRequest("y", task="classification", types={"code": "category"})
-    made = scripted(dataset(path, "parquet"), asked, "logistic-regression")
+    request = PlanRequest("y", task="classification", types={"code": "category"})
+    functions = scripted(dataset(path, "parquet"), request, "logistic-regression")
     for column in (pa.array([10, 20] * 5), pa.array([10, 20] * 4 + [10, None])):
         pq.write_table(pa.table({"code": column, "noise": [0.0] * 10}), other)
-        assert made["predict"](str(path), str(other))[:8] == ["1", "2"] * 4
+        assert functions["predict"](str(path), str(other))[:8] == ["1", "2"] * 4
 
 
 @pytest.mark.parametrize("header", ["a ,b", " a,\tb ", '"a ",b'])
-def test_spaces_around_names_are_left_out(tmp_path: Path, header: str) -> None:
+def test_spaces_around_names_are_removed(tmp_path: Path, header: str) -> None:
     path = tmp_path / "data"
     path.write_text(header + "\n" + "".join(f"{row},{row % 2}\n" for row in range(20)))
     found = inspect_file(path, "csv")
@@ -84,20 +84,20 @@ def test_spaces_around_names_are_left_out(tmp_path: Path, header: str) -> None:
     assert list(read_table(str(path), ",").columns) == ["a", "b"]
 
 
-def test_names_that_are_one_without_spaces_are_refused(tmp_path: Path) -> None:
+def test_names_that_differ_only_in_spaces_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_text("a ,a\n" + "1,2\n" * 20)
     assert "more than one column has the name 'a'" in inspect_file(path, "csv").refusal
 
 
-def test_columns_of_parquet_that_are_numbered(tmp_path: Path) -> None:
+def test_numbered_columns_of_parquet(tmp_path: Path) -> None:
     path = tmp_path / "data"
     pd.DataFrame({0: range(12), 1: [1, 2] * 6}).to_parquet(path)
     found = inspect_file(path, "parquet")
     assert (found.refusal, [each.name for each in found.columns]) == ("", ["0", "1"])
 
 
-def test_targets_that_are_infinite_count_as_missing(tmp_path: Path) -> None:
+def test_infinite_targets_count_as_missing(tmp_path: Path) -> None:
     path, rows = tmp_path / "data", 40
     target = [INFINITE, -INFINITE] * (rows // 2 - 1) + [1.5, 2.5]
     pd.DataFrame({"a": [row + 0.5 for row in range(rows)], "y": target}).to_parquet(path)
@@ -109,31 +109,29 @@ def test_targets_that_are_infinite_count_as_missing(tmp_path: Path) -> None:
         plan(data, PlanRequest("y", task="regression"))
 
 
-def test_large_numbers_of_a_source_stay_what_they_are() -> None:
+def test_large_numbers_of_a_source_are_unchanged() -> None:
     table = pd.DataFrame({"a": [1e20, 2.0], "b": [1.0, 3.0]})
     assert _as_csv(table) == b"a,b\n1e+20,1\n2.0,3\n"
 
 
 @pytest.mark.parametrize("rare", [2, 3, 4])
-def test_a_rare_class_does_not_keep_a_model_from_giving_probabilities(
-    tmp_path: Path, rare: int
-) -> None:
+def test_probabilities_with_a_rare_class(tmp_path: Path, rare: int) -> None:
     path = tmp_path / "data"
     labels = ["p"] * 30 + ["q"] * 30 + ["r"] * rare
     lines = [f"{row * 37 % 11}.5,{row * 17 % 23},{label}" for row, label in enumerate(labels)]
     path.write_text("\n".join(["a,b,y", *lines]) + "\n")
-    made = scripted(dataset(path, "csv"), PlanRequest("y", metric="log-loss"), "ridge")
-    score, _, scores = made["evaluate"](str(path), lambda *_: None)
+    functions = scripted(dataset(path, "csv"), PlanRequest("y", metric="log-loss"), "ridge")
+    score, _, scores = functions["evaluate"](str(path), lambda *_: None)
     assert -1.0 <= score <= 1.0
-    assert len(scores) == rare  # one fold for each of its rows
+    assert len(scores) == rare  # one fold per row of the rare class
 
 
-def test_a_model_that_needs_more_rows_of_a_class_says_so(tmp_path: Path) -> None:
+def test_a_model_that_needs_more_rows_per_class(tmp_path: Path) -> None:
     path = tmp_path / "data"
     labels = ["p"] * 20 + ["q"] * 20 + ["r"] * 2
     lines = [f"{row * 37 % 11}.5,{row * 17 % 23},{label}" for row, label in enumerate(labels)]
     path.write_text("\n".join(["a,b,y", *lines]) + "\n")
-    asked = PlanRequest("y")
-    made = scripted(dataset(path, "csv"), asked, "quadratic-discriminant")
+    request = PlanRequest("y")
+    functions = scripted(dataset(path, "csv"), request, "quadratic-discriminant")
     with pytest.raises(ValueError, match=r"at least 2 rows of each class, .* merge rare classes"):
-        made["evaluate"](str(path), lambda *_: None)
+        functions["evaluate"](str(path), lambda *_: None)

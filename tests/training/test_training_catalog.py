@@ -1,4 +1,4 @@
-"""The catalogue: what is installed, what others add, and the candidates of a study."""
+"""The catalogue: built-in algorithms, added ones, and the candidates of a study."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.training_data import job, mixed, training, written
+from support.training_data import job, mixed, training, write_csv
 
 from bentham.errors import InvalidInput
 from bentham.training.catalog import Catalog, load_catalog
@@ -41,7 +41,7 @@ def with_commands(folder: Path, text: str = COMMANDS) -> Catalog:
 
 
 def package(folder: Path, name: str, source: str) -> None:
-    """A package that is installed, as far as Python can tell."""
+    """Create a package that looks installed to Python."""
     (folder / f"{name}.py").write_text(source)
     about = folder / f"{name}-1.0.dist-info"
     about.mkdir()
@@ -49,7 +49,8 @@ def package(folder: Path, name: str, source: str) -> None:
     (about / "entry_points.txt").write_text(f"[bentham.algorithms]\n{name} = {name}:ALGORITHMS\n")
 
 
-def test_the_server_can_import_it_without_the_weight_of_training() -> None:
+@pytest.mark.outside
+def test_the_catalogue_imports_no_training_libraries() -> None:
     code = (
         "import sys, bentham.training.script, bentham.training.trial, bentham.training.reports\n"
         "from bentham.training.catalog import load_catalog\n"
@@ -62,7 +63,8 @@ def test_the_server_can_import_it_without_the_weight_of_training() -> None:
     assert ended.stdout == "[]\n"
 
 
-def test_the_weight_can_be_taken_on_beforehand() -> None:
+@pytest.mark.outside
+def test_warm_up_imports_training_libraries() -> None:
     code = (
         "import sys\n"
         "from bentham.training.trial import warm_up\n"
@@ -87,11 +89,11 @@ def test_fewer_candidates_are_the_first_of_more(task: Task, count: int, more: in
         )
 
 
-def test_the_defaults_come_first_and_all_are_named_alike_everywhere() -> None:
+def test_defaults_come_first_and_names_are_stable() -> None:
     catalog = load_catalog()
     found = catalog.candidates("classification", 40, ["random-forest", "ridge", "random-forest"])
     assert list(found)[:4] == ["random-forest", "ridge", "random-forest-db8458", "ridge-c38f11"]
-    # Written down: what was learned of a model is kept under its name, from version to version.
+    # These names must stay the same between versions, because results are stored under them.
     assert found["random-forest-db8458"].configuration == {
         "n_estimators": 78,
         "max_features": 0.0835,
@@ -117,7 +119,7 @@ def test_an_algorithm_without_parameters_is_one_candidate() -> None:
         (None, [], "works without data"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(task: Task | None, names: list[str], reason: str) -> None:
+def test_invalid_algorithms_are_refused(task: Task | None, names: list[str], reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
         load_catalog().candidates(task, 5, names)
 
@@ -134,9 +136,9 @@ def test_commands_of_the_operator(tmp_path: Path) -> None:
     assert len(catalog.candidates(None, 100)) == 3
     with pytest.raises(InvalidInput, match="takes no data"):
         catalog.candidates("regression", 3, ["tune"])
-    of = training("", "classification", "accuracy", target="; rm -rf $HOME {lr}")
+    plan = training("", "classification", "accuracy", target="; rm -rf $HOME {lr}")
     words = command_line(
-        net, {"lr": 1e-3, "layers": 2, "activation": True}, placeholders(of, "a b")
+        net, {"lr": 1e-3, "layers": 2, "activation": True}, placeholders(plan, "a b")
     )
     assert words == [
         "python", "my train.py", "--lr", "0.001", "--layers=2", "true", "--data", "a b",
@@ -147,12 +149,12 @@ def test_commands_of_the_operator(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_column_is_no_option_of_a_command(tmp_path: Path) -> None:
+def test_a_column_name_cannot_be_a_command_option(tmp_path: Path) -> None:
     text = '[algorithms.x]\ncommand = "run {data} --target {target}"'
     spec = with_commands(tmp_path, text).algorithms["x"]
-    of = training("", "regression", "r2", target="--output=/etc/passwd")
+    plan = training("", "regression", "r2", target="--output=/etc/passwd")
     with pytest.raises(InvalidInput, match="rename the column"):
-        command_line(spec, {}, placeholders(of, "data.csv"))
+        command_line(spec, {}, placeholders(plan, "data.csv"))
 
 
 X = '[algorithms.x]\ncommand = "run {a}"\nparameters.a = '
@@ -196,7 +198,7 @@ X = '[algorithms.x]\ncommand = "run {a}"\nparameters.a = '
         (X + "{choices = [1, 2], steps = 3}", "the key 'steps' is unknown"),
     ],
 )
-def test_a_file_that_is_wrong_is_refused_with_its_place(
+def test_invalid_files_are_refused_with_the_position(
     text: str, reason: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidInput, match=reason) as refused:
@@ -204,7 +206,7 @@ def test_a_file_that_is_wrong_is_refused_with_its_place(
     assert str(refused.value).startswith(str(tmp_path / "algorithms.toml"))
 
 
-def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
+def test_missing_and_binary_files(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="check the path"):
         load_catalog(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
@@ -212,7 +214,7 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
         load_catalog(tmp_path / "bytes.toml")
 
 
-def test_packages_add_algorithms_and_broken_ones_do_not_take_the_rest_down(
+def test_packages_add_algorithms_and_broken_packages_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package(
@@ -249,9 +251,9 @@ def test_packages_add_algorithms_and_broken_ones_do_not_take_the_rest_down(
     assert "package wrong_models" in wrong
     assert "is a str" in wrong
     text = mixed("regression")
-    of, path = training(text, "regression", "r2"), written(tmp_path, text)
+    plan, path = training(text, "regression", "r2"), write_csv(tmp_path, text)
     scores = [
-        train(job(path, of, name, spec.describe(spec.defaults)), lambda *_: None).score
+        train(job(path, plan, name, spec.describe(spec.defaults)), lambda *_: None).score
         for name, spec in catalog.algorithms.items()
         if name in ("theirs", "odd", "ridge")
     ]

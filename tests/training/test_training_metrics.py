@@ -1,4 +1,4 @@
-"""Scores: better when larger, 0 for what a constant gets, and never below -1."""
+"""Scores: larger is better, 0 for a constant prediction, never below -1."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ ROWS = pd.DataFrame(index=range(4))
 
 
 class Says:
-    """A model that says what it was told to say."""
+    """A model with fixed predictions."""
 
-    def __init__(self, said: Any, probabilities: Any = None, decisions: Any = None):
-        self.said = np.asarray(said)
+    def __init__(self, predictions: Any, probabilities: Any = None, decisions: Any = None):
+        self.predictions = np.asarray(predictions)
         self.classes_ = np.arange(3 if probabilities is None else np.shape(probabilities)[1])
         if probabilities is not None:
             self.predict_proba = lambda _: np.asarray(probabilities)
@@ -29,7 +29,7 @@ class Says:
             self.classes_ = np.arange(max(2, np.ndim(decisions) and np.size(decisions[0])))
 
     def predict(self, _: Any) -> Any:
-        return self.said
+        return self.predictions
 
 
 def test_the_defaults_are_metrics_of_their_task() -> None:
@@ -42,8 +42,8 @@ def test_the_defaults_are_metrics_of_their_task() -> None:
 def test_numbers(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script_runtime, "METRIC", metric)
 
-    def score(said: Any) -> float:
-        return script_runtime.judge_numbers(Says(said), ROWS, NUMBERS, NUMBERS)[0]
+    def score(predictions: Any) -> float:
+        return script_runtime.judge_numbers(Says(predictions), ROWS, NUMBERS, NUMBERS)[0]
 
     constant = np.mean(NUMBERS) if metric in ("rmse", "r2") else np.median(NUMBERS)
     assert score(NUMBERS) == 1.0
@@ -76,9 +76,9 @@ def test_log_loss(monkeypatch: pytest.MonkeyPatch) -> None:
         script_runtime.judge_probabilities(Says(CLASSES, shares), ROWS, CLASSES, np.array([0, 1]))
 
 
-def test_ranks_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = np.random.Generator(np.random.PCG64(2))
-    values = chance.dirichlet(np.ones(3), 6)
+def test_rank_metrics_agree_with_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.Generator(np.random.PCG64(2))
+    values = rng.dirichlet(np.ones(3), 6)
     two = (CLASSES > 0).astype(int)
     monkeypatch.setattr(script_runtime, "METRIC", "roc-auc")
     expected = roc_auc_score(CLASSES, values, multi_class="ovr")

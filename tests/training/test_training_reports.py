@@ -1,4 +1,4 @@
-"""What a trial prints: reports are found among other output, and only reports."""
+"""Output of trials: reports are recognized, other output is ignored."""
 
 import json
 import math
@@ -44,7 +44,7 @@ def test_lines(line: str | bytes, report: Report | None) -> None:
     assert read_report(line) == report
 
 
-def test_nan_is_seen_as_such() -> None:
+def test_nan_is_read_as_nan() -> None:
     report = read_report('{"score": NaN}')
     assert report is not None
     assert report.score is not None
@@ -59,7 +59,7 @@ def test_metrics_are_bounded() -> None:
 
 
 @given(st.binary() | st.text())
-def test_no_output_is_too_odd(line: str | bytes) -> None:
+def test_no_output_raises_an_error(line: str | bytes) -> None:
     read_report(line)
 
 
@@ -68,7 +68,7 @@ def test_no_output_is_too_odd(line: str | bytes) -> None:
     st.none() | st.floats(0, 1),
     st.dictionaries(st.sampled_from(["rmse", "r2"]), st.floats(-1e9, 1e9)),
 )
-def test_what_is_written_is_read(
+def test_written_reports_are_read(
     score: float, progress: float | None, metrics: dict[str, float]
 ) -> None:
     report = Report(score, progress, metrics)

@@ -1,4 +1,4 @@
-"""Scripts: stand-alone, clean, safe whatever things are called, and the same to the last bit."""
+"""Scripts: stand-alone, clean, safe with any names, and with identical scores to the last bit."""
 
 import ast
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.training_data import as_csv, job, mixed, training, written
+from support.training_data import as_csv, job, mixed, training, write_csv
 
 from bentham.errors import InvalidInput
 from bentham.training.catalog import load_catalog
@@ -36,10 +36,10 @@ RULES = "A,ARG,B,C4,D1,E,F,I,N,PERF,PIE,RET,SIM,UP,W"
 
 
 def start(script_file: Path, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
-    """Without Bentham in reach, and with another order of hashes.
+    """Run a script without access to Bentham and with another hash seed.
 
-    Settings of the BLAS stay: other kernels round differently, so the last bit is only promised
-    for the same ones.
+    Settings of the BLAS are kept: other kernels round differently, so scores are identical to the
+    last bit only with the same settings.
     """
     blas = {name: value for name, value in os.environ.items() if name.startswith(BLAS)}
     environment = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed, **blas}
@@ -61,12 +61,13 @@ def executed(source: str) -> dict[str, Any]:
 
 def trained(folder: Path, name: str, task: Task, metric: str) -> tuple[Path, TrainingPlan, float]:
     text = mixed(task)
-    spec, path = load_catalog().algorithms[name], written(folder, text)
-    of = training(text, task, metric, kind="folds")
-    result = train(job(path, of, name, spec.describe(spec.defaults)), lambda *_: None)
-    return path, of, result.score
+    spec, path = load_catalog().algorithms[name], write_csv(folder, text)
+    plan = training(text, task, metric, kind="folds")
+    result = train(job(path, plan, name, spec.describe(spec.defaults)), lambda *_: None)
+    return path, plan, result.score
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     ("name", "task", "metric", "seed"),
     [
@@ -76,25 +77,25 @@ def trained(folder: Path, name: str, task: Task, metric: str) -> tuple[Path, Tra
         ("lightgbm", "regression", "rmse", "4"),
     ],
 )
-def test_another_process_gets_the_same_score_to_the_last_bit(
+def test_another_process_computes_an_identical_score(
     name: str, task: Task, metric: str, seed: str, tmp_path: Path
 ) -> None:
-    path, of, score = trained(tmp_path, name, task, metric)
+    path, plan, score = trained(tmp_path, name, task, metric)
     spec = load_catalog().algorithms[name]
     file = tmp_path / "model.py"
-    file.write_text(script(of, name, spec, spec.defaults, score=score), encoding="utf-8")
+    file.write_text(script(plan, name, spec, spec.defaults, score=score), encoding="utf-8")
     ended = start(file, str(path), seed=seed)
     assert ended.returncode == 0, ended.stderr
     assert f"score: {score!r}\nThis is the recorded score." in ended.stdout
     assert ended.stdout.count("fold ") == 3
 
 
-def test_other_data_or_another_score_is_said(
+def test_other_data_and_scores_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, of, score = trained(tmp_path, "ridge", "regression", "r2")
+    path, plan, score = trained(tmp_path, "ridge", "regression", "r2")
     spec = load_catalog().algorithms["ridge"]
-    model = executed(script(of, "ridge", spec, spec.defaults, score=score + 1e-6))
+    model = executed(script(plan, "ridge", spec, spec.defaults, score=score + 1e-6))
     monkeypatch.setattr(sys, "argv", ["model.py", str(path)])
     assert model["main"]() == 1
     assert "The recorded score is" in capsys.readouterr().out
@@ -102,17 +103,17 @@ def test_other_data_or_another_score_is_said(
     other.write_text(path.read_text() + "1,2,7,,red,common,3\n")
     monkeypatch.setattr(sys, "argv", ["model.py", str(other)])
     assert model["main"]() == 1
-    told = capsys.readouterr()
-    assert "its SHA-256 is different" in told.err
-    assert told.out == ""
+    captured = capsys.readouterr()
+    assert "its SHA-256 is different" in captured.err
+    assert captured.out == ""
 
 
 def test_it_predicts_the_rows_of_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, of, _ = trained(tmp_path, "xgboost", "classification", "accuracy")
+    path, plan, _ = trained(tmp_path, "xgboost", "classification", "accuracy")
     spec = load_catalog().algorithms["xgboost"]
-    model = executed(script(of, "xgboost", spec, spec.defaults))
+    model = executed(script(plan, "xgboost", spec, spec.defaults))
     new = tmp_path / "new.csv"
     new.write_text("size,weight,same,empty,colour,rare\n3,-3,7,,red,common\n-3,3,7,,pink,odd\n")
     monkeypatch.setattr(sys, "argv", ["model.py", str(path), "--predict", str(new)])
@@ -124,20 +125,20 @@ def test_it_predicts_the_rows_of_another_file(
 
 
 @pytest.mark.parametrize("name", ["ridge", "decision-tree"])
-def test_names_are_text_whatever_they_say(name: str, tmp_path: Path) -> None:
+def test_hostile_names_stay_text(name: str, tmp_path: Path) -> None:
     header = [*HOSTILE, "number", HOSTILE[0] + " target"]
     rows = [
-        [*(HOSTILE[(row + place) % 4] for place in range(len(HOSTILE))), str(row), HOSTILE[row % 2]]
+        [*(HOSTILE[(row + index) % 4] for index in range(len(HOSTILE))), str(row), HOSTILE[row % 2]]
         for row in range(40)
     ]
     text = as_csv(header, rows)
     columns: dict[str, ColumnType] = {**dict.fromkeys(HOSTILE, "category"), "number": "number"}
-    of = training(text, "classification", "accuracy", target=header[-1], columns=columns)
-    of = of.model_copy(update={"name": HOSTILE[9]})
-    spec, path = load_catalog().algorithms[name], written(tmp_path, text)
-    result = train(job(path, of, HOSTILE[3], spec.describe(spec.defaults)), lambda *_: None)
-    assert result.score == 1.0  # the target is every second row, and so is what they hold
-    source = script(of, HOSTILE[3], spec, spec.defaults, score=result.score, study=HOSTILE[9])
+    plan = training(text, "classification", "accuracy", target=header[-1], columns=columns)
+    plan = plan.model_copy(update={"name": HOSTILE[9]})
+    spec, path = load_catalog().algorithms[name], write_csv(tmp_path, text)
+    result = train(job(path, plan, HOSTILE[3], spec.describe(spec.defaults)), lambda *_: None)
+    assert result.score == 1.0  # the target is determined by the other columns
+    source = script(plan, HOSTILE[3], spec, spec.defaults, score=result.score, study=HOSTILE[9])
     constants = {
         node.targets[0].id: ast.literal_eval(node.value)
         for node in ast.parse(source).body
@@ -148,6 +149,7 @@ def test_names_are_text_whatever_they_say(name: str, tmp_path: Path) -> None:
     assert constants["STUDY"] == constants["DATASET"] == HOSTILE[9]
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize(
     ("name", "task", "metric"),
     [
@@ -158,14 +160,12 @@ def test_names_are_text_whatever_they_say(name: str, tmp_path: Path) -> None:
         ("bayesian-ridge", "regression", "rmse"),
     ],
 )
-def test_scripts_are_as_clean_as_our_own_code(
-    name: str, task: Task, metric: str, tmp_path: Path
-) -> None:
+def test_scripts_pass_our_linter(name: str, task: Task, metric: str, tmp_path: Path) -> None:
     spec = load_catalog().algorithms[name]
     many: dict[str, ColumnType] = {f"column number {number}": "number" for number in range(30)}
     for number, columns in enumerate([None, many]):
-        of = training("", task, metric, columns=columns, kind="folds" if number else "holdout")
-        source = script(of, name, spec, spec.defaults, score=0.5, study="A study")
+        plan = training("", task, metric, columns=columns, kind="folds" if number else "holdout")
+        source = script(plan, name, spec, spec.defaults, score=0.5, study="A study")
         (tmp_path / f"model_{number}.py").write_text(source, encoding="utf-8")
     settings = ["--isolated", "--no-cache", "--line-length=100"]
     for check in (["check", "--select", RULES], ["format", "--check", "--diff"]):
@@ -177,14 +177,14 @@ def test_scripts_are_as_clean_as_our_own_code(
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_a_job_goes_through_json() -> None:
+def test_a_job_survives_json() -> None:
     spec = load_catalog().algorithms["random-forest"]
     configuration = list(zip(spec.configurations(), range(4), strict=False))[3][0]
-    of = training("", "regression", "r2")
-    asked = job(Path("data.csv"), of, "model", spec.describe(configuration))
-    again = Job.model_validate_json(asked.model_dump_json())
-    assert again == asked
-    assert spec.model_name(again.configuration) == spec.model_name(configuration)
+    plan = training("", "regression", "r2")
+    request = job(Path("data.csv"), plan, "model", spec.describe(configuration))
+    restored = Job.model_validate_json(request.model_dump_json())
+    assert restored == request
+    assert spec.model_name(restored.configuration) == spec.model_name(configuration)
 
 
 @pytest.mark.parametrize(
@@ -198,16 +198,16 @@ def test_a_job_goes_through_json() -> None:
         ({"training": training("", "classification", "f1-macro", columns={})}, "no columns"),
     ],
 )
-def test_what_is_not_in_the_catalogue_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_jobs_outside_the_catalogue_are_refused(change: dict[str, Any], reason: str) -> None:
     spec = load_catalog().algorithms["random-forest"]
-    asked = job(
+    request = job(
         Path("none.csv"),
         training("", "classification", "accuracy"),
         "m",
         spec.describe(spec.defaults),
     )
     with pytest.raises(InvalidInput, match=reason):
-        train(asked.model_copy(update=change), lambda *_: None)
+        train(request.model_copy(update=change), lambda *_: None)
 
 
 def test_a_command_has_no_script() -> None:

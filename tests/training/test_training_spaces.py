@@ -1,4 +1,4 @@
-"""Spaces: what is sampled of them lies in them, encodes from 0 to 1 and survives JSON."""
+"""Parameter spaces: samples are inside, encode to 0 to 1 and survive JSON."""
 
 import json
 import math
@@ -31,32 +31,30 @@ def spaces(draw: st.DrawFn) -> Parameter:
 
 def spec(parameters: dict[str, Parameter], **more: Any) -> AlgorithmSpec:
     defaults = {name: space.at(0.5) for name, space in parameters.items()}
-    given = {
+    fields = {
         "name": "some",
         "title": "Some",
         "estimators": {"regression": "package:Class"},
         "parameters": parameters,
         "defaults": defaults,
     }
-    return AlgorithmSpec(**{**given, **more})
+    return AlgorithmSpec(**{**fields, **more})
 
 
 @given(spaces(), st.floats(0.0, 1.0))
-def test_what_is_sampled_is_held_encoded_and_the_same_after_json(
-    space: Parameter, share: float
-) -> None:
+def test_samples_are_inside_and_survive_json(space: Parameter, share: float) -> None:
     value = space.at(share)
     assert space.holds(value)
     assert all(0.0 <= feature <= 1.0 for feature in space.encode("x", value).values())
     assert space.encode("x", value).keys() == space.encode("x", space.at(0.0)).keys()
-    again = json.loads(json.dumps(value))
-    assert again == value
-    assert type(again) is type(value)
+    restored = json.loads(json.dumps(value))
+    assert restored == value
+    assert type(restored) is type(value)
 
 
 @given(st.lists(spaces(), max_size=4))
-def test_no_configuration_comes_twice_and_the_defaults_come_first(found: list[Parameter]) -> None:
-    some = spec({f"p{number}": space for number, space in enumerate(found)})
+def test_configurations_are_unique_and_start_with_the_defaults(parameters: list[Parameter]) -> None:
+    some = spec({f"p{number}": space for number, space in enumerate(parameters)})
     points = [point for point, _ in zip(some.configurations(), range(30), strict=False)]
     assert points[0] == some.defaults
     assert some.model_name(points[0]) == "some"
@@ -66,7 +64,7 @@ def test_no_configuration_comes_twice_and_the_defaults_come_first(found: list[Pa
         assert list(some.describe(point).configuration) == list(some.parameters)
 
 
-def test_a_few_choices_have_an_end() -> None:
+def test_finite_spaces_end() -> None:
     some = spec({"a": Choice((1, 2, 3)), "b": Choice((True, False))})
     assert len(list(some.configurations())) == 6
     assert len(list(spec({}).configurations())) == 1
@@ -86,13 +84,13 @@ def test_encodings() -> None:
     assert Choice((True, "true", 1)).encode("x", 1) == {"x=true": 0.0, 'x="true"': 0.0, "x=1": 1.0}
 
 
-def test_numbers_are_short_and_end_at_the_ends() -> None:
+def test_numbers_are_rounded_within_the_range() -> None:
     assert Real(1e-4, 1e-1, log=True).at(0.3331) == 0.000998
     assert Real(0.12345, 1.0).at(0.0) == 0.12345
     assert [Whole(1, 3).at(share) for share in (0.0, 0.34, 0.67, 1.0)] == [1, 2, 3, 3]
 
 
-def test_a_whole_number_serves_where_a_number_is_asked() -> None:
+def test_whole_numbers_are_accepted_as_numbers() -> None:
     some = spec({"x": Real(0.0, 2.0)}, defaults={"x": 1})
     assert json.dumps(some.defaults) == '{"x": 1.0}'
     assert some.model_name(some.check({"x": 1})) == "some"
@@ -109,7 +107,7 @@ def test_a_whole_number_serves_where_a_number_is_asked() -> None:
         ({"x": "__import__('os')"}, "x is"),
     ],
 )
-def test_a_configuration_of_something_else_is_refused(
+def test_configurations_of_other_algorithms_are_refused(
     configuration: dict[str, Setting], reason: str
 ) -> None:
     with pytest.raises(InvalidInput, match=reason) as refused:
@@ -134,7 +132,7 @@ def test_a_configuration_of_something_else_is_refused(
         ({"defaults": {"x": 5.0}}, "x defaults to 5.0; give 0 to 2"),
     ],
 )
-def test_an_algorithm_that_is_declared_wrong_is_refused(wrong: dict[str, Any], reason: str) -> None:
+def test_invalid_algorithms_are_refused(wrong: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
         spec({"x": Real(0.0, 2.0)}, **wrong)
 

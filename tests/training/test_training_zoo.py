@@ -1,4 +1,4 @@
-"""Every algorithm trains on data with all that data has, and its script gives the same score."""
+"""Every algorithm trains on realistic data, and its script gives the same score."""
 
 import itertools
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from support.training_data import as_csv, job, mixed, training, written
+from support.training_data import as_csv, job, mixed, training, write_csv
 
 from bentham.training.boosting import BOOSTING
 from bentham.training.catalog import load_catalog
@@ -20,11 +20,11 @@ from bentham.training.trial import Result, train
 from bentham.training.zoo import ZOO
 
 TASKS: tuple[Task, ...] = ("classification", "regression")
-SUITED = [(spec.name, task) for spec in (*ZOO, *BOOSTING) for task in spec.tasks]
+SUPPORTED = [(spec.name, task) for spec in (*ZOO, *BOOSTING) for task in spec.tasks]
 
 
 def quiet(share: float, scores: list[float]) -> None:
-    """Nobody wants to know."""
+    """Check progress reports and discard them."""
     assert 0.0 < share <= 1.0
     assert scores
 
@@ -40,44 +40,42 @@ def run(
 ) -> Result:
     text = text or mixed(task)
     spec = load_catalog().algorithms[name]
-    of = training(text, task, metric, **more)
+    plan = training(text, task, metric, **more)
     chosen = spec.describe(dict(spec.defaults) if configuration is None else configuration)
-    return train(job(written(folder, text), of, name, chosen), quiet)
+    return train(job(write_csv(folder, text), plan, name, chosen), quiet)
 
 
-def test_there_are_enough() -> None:
+def test_number_of_algorithms() -> None:
     assert sum("classification" in spec.tasks for spec in ZOO) >= 14
     assert sum("regression" in spec.tasks for spec in ZOO) >= 12
 
 
-@pytest.mark.filterwarnings("ignore")  # a script that is executed here warns here
-@pytest.mark.parametrize(("name", "task"), SUITED)
-def test_it_trains_with_its_defaults_and_others_and_the_script_agrees(
-    name: str, task: Task, tmp_path: Path
-) -> None:
+@pytest.mark.filterwarnings("ignore")  # scripts do not suppress warnings
+@pytest.mark.parametrize(("name", "task"), SUPPORTED)
+def test_training_agrees_with_the_script(name: str, task: Task, tmp_path: Path) -> None:
     text, metric = mixed(task), "accuracy" if task == "classification" else "mae"
-    of, path = training(text, task, metric), written(tmp_path, text)
+    plan, path = training(text, task, metric), write_csv(tmp_path, text)
     spec = load_catalog().algorithms[name]
     for number, configuration in enumerate(itertools.islice(spec.configurations(), 3)):
-        told: list[tuple[float, list[float]]] = []
-        model = job(path, of, spec.model_name(configuration), spec.describe(configuration))
-        result = train(model, lambda *said: told.append(said))  # noqa: B023
-        assert told == [(1.0, result.scores)]
+        reports: list[tuple[float, list[float]]] = []
+        model = job(path, plan, spec.model_name(configuration), spec.describe(configuration))
+        result = train(model, lambda *report: reports.append(report))  # noqa: B023
+        assert reports == [(1.0, result.scores)]
         assert -1.0 <= result.score <= 1.0
         assert METRICS.keys() > result.metrics.keys() > {metric}
         if number == 0:
             # The largest class is 36 % of the rows; a constant has a score of 0.
             assert result.score > (0.6 if task == "classification" else 0.3)
-            exported = script(of, name, spec, configuration, score=result.score, study="a study")
+            exported = script(plan, name, spec, configuration, score=result.score, study="a study")
             namespace: dict[str, Any] = {"__name__": "exported"}
             exec(compile(exported, "exported", "exec"), namespace)
-            again = namespace["evaluate"](str(path), quiet)
-            assert again == (result.score, result.metrics, result.scores)
+            evaluated = namespace["evaluate"](str(path), quiet)
+            assert evaluated == (result.score, result.metrics, result.scores)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("name", ["svm", "random-forest"])
-def test_every_metric_judges_those_with_probabilities_and_those_without(
+def test_every_metric_works_with_and_without_probabilities(
     name: str, metric: str, tmp_path: Path
 ) -> None:
     result = run(tmp_path, name, METRICS[metric].task, metric, kind="folds")
@@ -94,17 +92,17 @@ def test_two_classes(name: str, metric: str, tmp_path: Path) -> None:
     assert run(tmp_path, name, "classification", metric, text).score > 0.3
 
 
-def test_folds_are_told_as_they_end(tmp_path: Path) -> None:
+def test_folds_are_reported_as_they_end(tmp_path: Path) -> None:
     text = mixed("regression")
-    spec, told = load_catalog().algorithms["ridge"], []
-    of = training(text, "regression", "r2", kind="folds")
-    model = job(written(tmp_path, text), of, "ridge", spec.describe(spec.defaults))
-    result = train(model, lambda share, scores: told.append((share, scores)))
-    assert told == [(number / 3, result.scores[:number]) for number in (1, 2, 3)]
+    spec, reports = load_catalog().algorithms["ridge"], []
+    plan = training(text, "regression", "r2", kind="folds")
+    model = job(write_csv(tmp_path, text), plan, "ridge", spec.describe(spec.defaults))
+    result = train(model, lambda share, scores: reports.append((share, scores)))
+    assert reports == [(number / 3, result.scores[:number]) for number in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("name", ["ridge", "gradient-boosting", "lightgbm", "xgboost", "svm"])
-def test_a_column_that_one_fold_has_nothing_of(name: str, tmp_path: Path) -> None:
+def test_a_column_without_values_in_one_fold(name: str, tmp_path: Path) -> None:
     rows = [
         [str(row), "5" if row == 0 else "", "a" if row == 1 else "", str(2.0 * row)]
         for row in range(200)
@@ -127,8 +125,8 @@ def test_a_column_that_one_fold_has_nothing_of(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", ["ridge", "random-forest"])
 def test_only_categories_and_many_columns(name: str, task: Task, tmp_path: Path) -> None:
-    chance = np.random.Generator(np.random.PCG64(1))
-    signs = chance.integers(0, 5, (60, 400))
+    rng = np.random.Generator(np.random.PCG64(1))
+    signs = rng.integers(0, 5, (60, 400))
     rows = [[f"v{sign}" for sign in row] + [str(row[0] % 2)] for row in signs]
     header = [f"column {number}" for number in range(400)]
     columns: dict[str, ColumnType] = dict.fromkeys(header, "category")
@@ -140,24 +138,24 @@ def test_only_categories_and_many_columns(name: str, task: Task, tmp_path: Path)
 
 def test_parquet_gives_what_csv_gives(tmp_path: Path) -> None:
     text = mixed("classification")
-    path = written(tmp_path, text)
+    path = write_csv(tmp_path, text)
     table = pd.read_csv(path, na_values=["?"], dtype={"empty": "float64"})
     table["colour"] = table["colour"].astype("category")
     table.to_parquet(tmp_path / "data.parquet")
     spec = load_catalog().algorithms["logistic-regression"]
-    of = training(text, "classification", "roc-auc")
+    plan = training(text, "classification", "roc-auc")
     described = spec.describe(spec.defaults)
     scores = [
         train(job(file, each, "model", described), quiet).score
         for file, each in (
-            (path, of),
-            (tmp_path / "data.parquet", of.model_copy(update={"format": "parquet"})),
+            (path, plan),
+            (tmp_path / "data.parquet", plan.model_copy(update={"format": "parquet"})),
         )
     ]
     assert scores[0] == pytest.approx(scores[1], abs=1e-12)
 
 
-def test_predictions_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+def test_nan_predictions_are_refused(tmp_path: Path) -> None:
     text = as_csv(["x", "y"], [[str(row), f"{row}e306"] for row in range(1, 41)])
     columns: dict[str, ColumnType] = {"x": "number"}
     with pytest.raises(ValueError):

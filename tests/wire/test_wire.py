@@ -1,4 +1,4 @@
-"""The wire and training have types of their own; what one says, the other understands."""
+"""The types of the wire and of training are separate but must agree."""
 
 from dataclasses import fields
 from typing import get_args
@@ -27,14 +27,14 @@ def test_the_same_fields_in_the_same_order(body: type[BaseModel], domain: type[B
         )
 
 
-def test_a_split_that_nobody_asked_for_is_the_same() -> None:
-    asked, request = training.SplitAsked(), training_plan.SplitRequest()
-    assert asked.model_dump() == {
+def test_the_default_split_is_the_same() -> None:
+    wire_split, request = training.SplitAsked(), training_plan.SplitRequest()
+    assert wire_split.model_dump() == {
         each.name: getattr(request, each.name) for each in fields(request)
     }
 
 
-def test_the_same_words() -> None:
+def test_the_same_literals() -> None:
     for one, other in [
         (training.Task, training_plan.Task),
         (training.SplitKind, training_plan.SplitKind),

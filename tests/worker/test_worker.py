@@ -1,4 +1,4 @@
-"""The worker: leases, heartbeats, reports; a server that goes away; signals."""
+"""The worker: leases, heartbeats, reports, an unavailable server, and signals."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ def test_a_trial_is_run_and_reported() -> None:
     world = World("5", "3")
     world.pass_time(30)
     assert world.server.verbs("register", "complete") == ["register", "complete", "complete"]
-    scores = [value for _, what, _, value in world.server.told if what == "complete"]
+    scores = [value for _, verb, _, value in world.server.received if verb == "complete"]
     assert scores == [(0.5, {}, [])] * 2
     assert world.executor.started == ["5", "3"]
     assert world.executor.killed == []
@@ -24,7 +24,7 @@ def test_a_trial_is_run_and_reported() -> None:
 def test_long_trials_are_kept_alive_by_heartbeats() -> None:
     world = World("300")
     world.pass_time(310)
-    beats = [time for time, what, _, _ in world.server.told if what == "heartbeat"]
+    beats = [time for time, verb, _, _ in world.server.received if verb == "heartbeat"]
     assert len(beats) == 29
     gaps = [later - earlier for earlier, later in pairwise(beats)]
     assert max(gaps) < LEASE_SECONDS / 4 + 0.2
@@ -48,19 +48,21 @@ def test_every_device_runs_its_own_trial() -> None:
 def test_trials_without_a_score(model: str, reason: str, final: bool) -> None:
     world = World(model, "1")
     world.pass_time(5)
-    assert [value for _, what, _, value in world.server.told if what == "fail"] == [(reason, final)]
-    assert world.server.verbs("complete") == ["complete"]  # the device goes on
+    assert [value for _, verb, _, value in world.server.received if verb == "fail"] == [
+        (reason, final)
+    ]
+    assert world.server.verbs("complete") == ["complete"]  # the device continues
 
 
-def test_what_an_executor_cannot_start_is_given_back_with_the_reason() -> None:
+def test_a_trial_that_cannot_be_started_is_released_with_the_reason() -> None:
     world = World("crash", "1")
     world.pass_time(5)
-    given_back = [value for _, what, _, value in world.server.told if what == "release"]
-    assert given_back == [("could not be started: OSError: no such device", False)]
-    assert world.server.verbs("fail", "complete") == ["complete"]  # the device goes on
+    released = [value for _, verb, _, value in world.server.received if verb == "release"]
+    assert released == [("could not be started: OSError: no such device", False)]
+    assert world.server.verbs("fail", "complete") == ["complete"]  # the device continues
 
 
-def test_a_device_that_can_run_nothing_tries_on_for_days() -> None:
+def test_a_device_that_cannot_start_trials_keeps_trying() -> None:
     world = World(*["crash"] * 1100, "1")
     world.pass_time(1100 * 60 + 100)
     assert world.server.verbs("release", "complete") == ["release"] * 1100 + ["complete"]
@@ -73,34 +75,36 @@ def test_a_score_that_the_server_refuses_fails_the_trial() -> None:
     assert world.server.verbs("fail", "complete") == ["fail", "complete"]
 
 
-def test_an_idle_device_asks_seldom() -> None:
+def test_an_idle_device_sends_few_requests() -> None:
     world = World()
     world.pass_time(100)
     assert len(world.server.verbs("lease")) <= 101
-    assert {value for _, what, _, value in world.server.told if what == "lease"} == {20.0}
+    assert {value for _, verb, _, value in world.server.received if verb == "lease"} == {20.0}
 
 
-# -- a server that goes away --------------------------------------------------------------------
+# -- an unavailable server ----------------------------------------------------------------------
 
 
 def test_a_trial_is_killed_before_its_lease_runs_out() -> None:
     world = World("1000")
-    world.pass_time(25)  # the last heartbeat that is acknowledged is sent at 20
-    world.server.away = True
+    world.pass_time(25)  # the last acknowledged heartbeat is sent at 20
+    world.server.unavailable = True
     world.pass_time(60)
     ((killed, _),) = world.executor.killed
-    beats = [time for time, what, _, _ in world.server.told if what == "heartbeat"]
+    beats = [time for time, verb, _, _ in world.server.received if verb == "heartbeat"]
     assert beats[-1] + KILL <= killed <= beats[-1] + KILL + 0.11
     assert killed < beats[-1] + LEASE_SECONDS
     world.server.lose()
-    world.server.away = False
+    world.server.unavailable = False
     world.pass_time(20)
-    assert world.server.verbs("release") == ["release"]  # offered; the server said it was too late
+    assert world.server.verbs("release") == [
+        "release"
+    ]  # the server refuses it, because the lease has expired
     assert world.events("server") == ["server unavailable", "server available again"]
     assert world.events("dropped") == ["trial dropped"]
 
 
-def test_a_heartbeat_without_an_answer_does_not_keep_a_trial_alive() -> None:
+def test_a_heartbeat_without_a_response_does_not_keep_a_trial_alive() -> None:
     world = World("1000")
     world.pass_time(5)
     world.calls.hold = True
@@ -109,11 +113,11 @@ def test_a_heartbeat_without_an_answer_does_not_keep_a_trial_alive() -> None:
     assert killed == pytest.approx(KILL, abs=0.11)
 
 
-def test_time_counts_from_the_sending_not_from_the_answer() -> None:
+def test_a_lease_counts_from_the_sending_of_the_heartbeat() -> None:
     world = World("1000")
     world.pass_time(5)
     world.calls.hold = True
-    world.pass_time(15)  # sent at 10, answered at 20
+    world.pass_time(15)  # sent at 10, response at 20
     world.calls.held.pop().run()
     world.pass_time(60)
     ((killed, _),) = world.executor.killed
@@ -130,57 +134,60 @@ def test_after_a_long_stop_a_running_trial_is_killed_at_once() -> None:
     assert world.server.verbs("complete") == []
 
 
-def test_after_a_long_stop_a_result_is_still_offered() -> None:
+def test_after_a_long_stop_a_result_is_still_reported() -> None:
     world = World("20", "1")
     world.pass_time(5)
     world.time.now += 3600
     world.server.lose()
     world.pass_time(5)
-    assert world.server.verbs("complete") == ["complete", "complete"]  # 409, then the next trial's
+    assert world.server.verbs("complete") == [
+        "complete",
+        "complete",
+    ]  # 409, then that of the next trial
     assert world.events("trial dropped", "trial complete") == ["trial dropped", "trial complete"]
 
 
 def test_a_result_waits_for_the_server() -> None:
     world = World("15")
     world.pass_time(12)
-    world.server.away = True
+    world.server.unavailable = True
     world.pass_time(600)
-    assert world.steps < 10_000  # it does not turn in circles
+    assert world.steps < 10_000  # no busy loop
     assert world.server.verbs("complete") == []
-    world.server.away = False
+    world.server.unavailable = False
     world.pass_time(15)
     assert world.server.verbs("complete") == ["complete"]
     assert world.server.running == {}
     assert world.events("server") == ["server unavailable", "server available again"]
 
 
-def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
+def test_the_worker_waits_for_a_server_that_is_not_started() -> None:
     world = World("1")
-    world.server.away = True
+    world.server.unavailable = True
     world.pass_time(300)
-    world.server.away = False
+    world.server.unavailable = False
     world.pass_time(15)
     assert world.server.verbs("complete") == ["complete"]
 
 
-def test_answers_that_get_lost_double_nothing() -> None:
+def test_lost_responses_duplicate_nothing() -> None:
     world = World("1", "1")
-    world.server.lose_answers = 3
+    world.server.responses_to_lose = 3
     world.pass_time(60)
     assert world.server.trials_begun == 2
     assert world.executor.started == ["1", "1"]
     assert world.events("trial complete") == ["trial complete"] * 2
 
 
-def test_a_lease_that_was_long_on_its_way_is_confirmed_first() -> None:
+def test_a_delayed_lease_is_confirmed_by_a_heartbeat_first() -> None:
     world = World("1")
     world.calls.hold = True
     world.worker.step()
     world.calls.held.pop().run()  # registered
     world.worker.step()
-    ask = world.calls.held.pop()
+    request = world.calls.held.pop()
     world.time.now += 0.5 * LEASE_SECONDS
-    ask.run()
+    request.run()
     world.worker.step()
     assert world.executor.started == []
     world.calls.held.pop().run()  # the heartbeat
@@ -188,12 +195,12 @@ def test_a_lease_that_was_long_on_its_way_is_confirmed_first() -> None:
     assert world.executor.started == ["1"]
 
 
-def test_a_report_that_is_slow_delays_no_heartbeat_of_another_device() -> None:
+def test_a_slow_report_does_not_delay_heartbeats_of_other_devices() -> None:
     world = World("5", "1000", devices=2)
     world.pass_time(4.9)
     world.calls.hold = True
     world.pass_time(0.5)
-    (report,) = world.calls.held  # is under way from now on
+    (report,) = world.calls.held  # pending from now on
     world.calls.hold = False
     world.pass_time(200)
     assert not report.done
@@ -201,7 +208,7 @@ def test_a_report_that_is_slow_delays_no_heartbeat_of_another_device() -> None:
     assert len(world.server.verbs("heartbeat")) >= 19
 
 
-def test_a_trial_that_is_no_longer_ours_is_dropped() -> None:
+def test_a_lost_trial_is_dropped() -> None:
     world = World("1000", "1")
     world.pass_time(5)
     world.server.lose()
@@ -210,7 +217,7 @@ def test_a_trial_that_is_no_longer_ours_is_dropped() -> None:
     assert world.server.verbs("complete", "release", "fail") == ["complete"]
 
 
-def test_a_device_that_was_forgotten_registers_again() -> None:
+def test_an_unknown_device_registers_again() -> None:
     world = World()
     world.pass_time(5)
     world.server.devices_known.clear()
@@ -219,17 +226,17 @@ def test_a_device_that_was_forgotten_registers_again() -> None:
     assert world.server.verbs("register", "complete") == ["register", "register", "complete"]
 
 
-def test_two_workers_of_one_name_do_not_take_each_others_trials() -> None:
+def test_two_workers_with_the_same_name() -> None:
     world = World("1")
     world.server.running["t_0000000000000077"] = "d-0"
     world.server.keeps_trials = True
     with pytest.raises(InvalidInput, match=r"another worker uses the device name d-0.*--name"):
         world.pass_time(60)
     assert len(world.server.verbs("register")) == 1
-    assert not world.server.verbs("leave")  # it is the other's
+    assert not world.server.verbs("leave")  # the device belongs to the other worker
 
 
-def test_an_error_of_the_server_is_outlived() -> None:
+def test_server_errors_are_retried() -> None:
     world = World("1")
     for verb in ("register", "lease", "complete"):
         world.server.failing[verb] = [ServiceError("an error", 500)] * 3
@@ -246,7 +253,7 @@ def test_a_revoked_token_ends_the_worker(when: float) -> None:
         world.pass_time(100)
 
 
-# -- the end ------------------------------------------------------------------------------------
+# -- signals and the end ------------------------------------------------------------------------
 
 
 def test_the_first_signal_drains() -> None:
@@ -260,7 +267,7 @@ def test_the_first_signal_drains() -> None:
     assert world.executor.killed == []
 
 
-def test_the_second_signal_gives_back() -> None:
+def test_the_second_signal_releases_trials() -> None:
     world = World("50", "50", devices=2)
     world.pass_time(5)
     world.worker.signalled()
@@ -281,7 +288,7 @@ def test_the_third_signal_ends_at_once() -> None:
         world.worker.step()
 
 
-def test_idle_devices_leave_without_waiting_for_the_answer_to_their_ask() -> None:
+def test_idle_devices_leave_without_waiting_for_their_lease_request() -> None:
     world = World()
     world.pass_time(0.5)
     world.calls.hold = True
@@ -294,23 +301,23 @@ def test_idle_devices_leave_without_waiting_for_the_answer_to_their_ask() -> Non
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-def test_it_ends_while_the_server_is_away(signals: int) -> None:
+def test_it_ends_while_the_server_is_unavailable(signals: int) -> None:
     world = World("1000" if signals == 2 else "1")
     world.pass_time(5)
-    world.server.away = True
+    world.server.unavailable = True
     for _ in range(signals):
         world.worker.signalled()
     assert not world.pass_time(15)
     assert world.server.verbs("leave", "release") == []
 
 
-def test_a_result_is_not_thrown_away_by_draining() -> None:
+def test_draining_still_reports_results() -> None:
     world = World("5")
     world.pass_time(4)
-    world.server.away = True
+    world.server.unavailable = True
     world.worker.signalled()
     assert world.pass_time(30)
-    world.server.away = False
+    world.server.unavailable = False
     assert not world.pass_time(15)
     assert world.server.verbs("complete", "leave") == ["complete", "leave"]
 
@@ -320,11 +327,11 @@ def test_it_ends_when_there_is_nothing_to_run() -> None:
     assert not world.pass_time(100)
     assert 40.0 <= world.time.now < 45.0
     assert world.server.verbs("complete", "leave") == ["complete", "complete", "leave", "leave"]
-    assert {value for _, what, _, value in world.server.told if what == "lease"} == {10.0}
+    assert {value for _, verb, _, value in world.server.received if verb == "lease"} == {10.0}
 
 
-def test_a_server_that_is_away_is_no_idleness() -> None:
+def test_an_unavailable_server_does_not_count_as_idle() -> None:
     world = World(exit_when_idle=5.0)
     world.pass_time(1)
-    world.server.away = True
+    world.server.unavailable = True
     assert world.pass_time(60)

@@ -1,4 +1,4 @@
-"""The worker: what it tells of trials on their way, and devices that come and go."""
+"""The worker: progress, metrics and logs of trials, and changing slots."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,19 +13,19 @@ from bentham.executors import Progress, Scored
 
 
 def beats(world: World) -> list[tuple[float, object]]:
-    return [(time, said) for time, what, _, said in world.server.told if what == "heartbeat"]
+    return [(time, value) for time, verb, _, value in world.server.received if verb == "heartbeat"]
 
 
-def test_heartbeats_tell_how_far_a_trial_is() -> None:
+def test_heartbeats_contain_progress() -> None:
     world = World("60")
     world.pass_time(1)
-    world.executor.progress = Progress(0.01)  # too little to say at once
+    world.executor.progress = Progress(0.01)  # too little for an extra heartbeat
     world.pass_time(6)
     assert beats(world) == []
     world.executor.progress = Progress(0.01, (0.4,))
     world.pass_time(0.2)
-    assert [said for _, said in beats(world)] == [(0.01, (0.4,))]
-    # News come at most every two seconds, and else with the heartbeats that are due.
+    assert [value for _, value in beats(world)] == [(0.01, (0.4,))]
+    # Progress is sent at most every two seconds, or with regular heartbeats.
     for step in range(30):
         world.executor.progress = Progress(0.1 + step / 40, (0.4,) * (step + 2))
         world.pass_time(0.5)
@@ -35,23 +35,23 @@ def test_heartbeats_tell_how_far_a_trial_is() -> None:
     assert beats(world)[-1][1] != (0.01, (0.4,))
 
 
-def test_news_do_not_hurry_a_server_that_is_away() -> None:
+def test_progress_causes_no_extra_requests_to_an_unavailable_server() -> None:
     world = World("60")
     world.pass_time(5)
-    world.server.away = True
-    tried = 0
+    world.server.unavailable = True
+    attempts = 0
     begin = world.calls.start
 
     def counted(function: Any) -> Any:
-        nonlocal tried
-        tried += 1
+        nonlocal attempts
+        attempts += 1
         return begin(function)
 
     world.calls.start = counted  # type: ignore[method-assign]
     for step in range(40):
         world.executor.progress = Progress(step / 40)
         world.pass_time(0.5)
-    assert tried <= 9
+    assert attempts <= 9
 
 
 @pytest.mark.parametrize(
@@ -63,27 +63,29 @@ def test_news_do_not_hurry_a_server_that_is_away() -> None:
         None,
     ],
 )
-def test_progress_that_makes_no_sense_is_left_out(progress: Any) -> None:
+def test_invalid_progress_is_omitted(progress: Any) -> None:
     world = World("15")
     world.executor.progress = progress
     world.pass_time(20)
-    assert [said for _, said in beats(world)] == [(None, ())]
+    assert [value for _, value in beats(world)] == [(None, ())]
     assert world.server.verbs("complete") == ["complete"]
 
 
-def test_figures_that_make_no_sense_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_metrics_are_omitted(monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = {"f1": 0.5, "nan": float("nan"), "": 1.0, "a\nb": 1.0, "x" * 300: 1.0}
     many = {f"m{number}": 1.0 for number in range(100)}
     scored = Scored(0.5, {**metrics, **many}, [float("inf"), *[0.25] * 300])
     monkeypatch.setattr("support.workers.TimedTrial.poll", lambda _: scored)
     world = World("1")
     world.pass_time(3)
-    told_all: list[Any] = [said for _, what, _, said in world.server.told if what == "complete"]
-    ((score, told, scores),) = told_all
+    reports: list[Any] = [
+        value for _, verb, _, value in world.server.received if verb == "complete"
+    ]
+    ((score, received, scores),) = reports
     assert score == 0.5
-    assert len(told) == 50
-    assert told["f1"] == 0.5
-    assert set(told) <= {"f1", *many}
+    assert len(received) == 50
+    assert received["f1"] == 0.5
+    assert set(received) <= {"f1", *many}
     assert scores == [0.25] * 200
 
 
@@ -94,13 +96,13 @@ def test_the_log_of_a_trial_is_sent_before_its_report(model: str) -> None:
     world.pass_time(5)
     (verb,) = world.server.verbs("complete", "fail")
     assert world.server.verbs("log", verb) == ["log", verb]
-    assert [value for _, what, _, value in world.server.told if what == "log"] == [b"epoch 1\n"]
+    assert [value for _, kind, _, value in world.server.received if kind == "log"] == [b"epoch 1\n"]
 
 
 @pytest.mark.parametrize(
     "error", [ServiceError("no such route", 404), NotAllowed("no", 403), ValueError("odd")]
 )
-def test_a_log_that_cannot_be_sent_fails_nothing(error: Exception) -> None:
+def test_a_log_that_cannot_be_sent_fails_no_trial(error: Exception) -> None:
     world = World("1", "1")
     world.executor.printed = b"epoch 1\n"
     world.server.failing["log"] = [error]
@@ -109,7 +111,7 @@ def test_a_log_that_cannot_be_sent_fails_nothing(error: Exception) -> None:
     assert world.events("log") == ["could not upload the trial's log"]
 
 
-def test_a_log_that_hangs_is_not_waited_for() -> None:
+def test_a_hanging_log_upload_is_not_waited_for() -> None:
     world = World("1")
     world.executor.printed = b"epoch 1\n"
     world.pass_time(0.5)
@@ -121,10 +123,10 @@ def test_a_log_that_hangs_is_not_waited_for() -> None:
     assert world.server.verbs("log", "complete") == ["complete"]
 
 
-# -- slots that come and go ---------------------------------------------------------------------
+# -- changing slots -----------------------------------------------------------------------------
 
 
-def test_slots_are_devices_that_come_and_go() -> None:
+def test_slots_are_devices_that_can_be_added_and_removed() -> None:
     world = World("100", "100", slots=["node-1-0", "node-2-0"])
     world.pass_time(5)
     assert world.server.devices_known == {"node-1-0", "node-2-0"}
@@ -137,14 +139,14 @@ def test_slots_are_devices_that_come_and_go() -> None:
     world.executor.slot_names = ["node-2-0", "node-3-0"]
     world.pass_time(5)
     assert world.server.devices_known == {"node-2-0", "node-3-0"}
-    assert world.server.verbs("complete") == ["complete"]  # what was still there to run
+    assert world.server.verbs("complete") == ["complete"]  # the remaining trial
     world.worker.signalled()
     assert not world.pass_time(200)
     assert world.server.devices_known == set()
     assert world.server.verbs("complete", "release") == ["release", "complete", "complete"]
 
 
-def test_a_worker_waits_for_its_first_slot_and_can_be_told_not_to() -> None:
+def test_a_worker_without_slots_waits_until_it_is_signalled() -> None:
     world = World("1", slots=[])
     assert world.pass_time(30)
     world.executor.slot_names = ["node-1-0"]
@@ -157,7 +159,7 @@ def test_a_worker_waits_for_its_first_slot_and_can_be_told_not_to() -> None:
     assert not world.pass_time(2)
 
 
-def test_a_slot_that_is_back_at_once_is_a_device_again() -> None:
+def test_a_slot_that_returns_at_once_registers_again() -> None:
     world = World(slots=["node-1-0"])
     world.pass_time(3)
     world.executor.slot_names = []
@@ -169,7 +171,7 @@ def test_a_slot_that_is_back_at_once_is_a_device_again() -> None:
     assert world.server.devices_known == {"node-1-0"}
 
 
-def test_the_executor_is_closed_in_the_end() -> None:
+def test_the_executor_is_closed_at_the_end() -> None:
     world = World("1", exit_when_idle=0.0)
     world.time.now = 5.0
     world.worker.signalled()

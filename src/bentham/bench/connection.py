@@ -24,13 +24,13 @@ class BareConnection:
             f" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
             "Content-Type: application/json\r\n"
         )
-        self._left = b""
+        self._unread = b""
 
     def post(self, path: str, body: Any, key: str = "") -> Answer:
         """Send a JSON body and wait for the response."""
         data = json.dumps(body).encode()
-        named = f"Idempotency-Key: {key}\r\n" if key else ""
-        head = f"POST {path}{self._headers}{named}Content-Length: {len(data)}\r\n\r\n"
+        key_header = f"Idempotency-Key: {key}\r\n" if key else ""
+        head = f"POST {path}{self._headers}{key_header}Content-Length: {len(data)}\r\n\r\n"
         self._socket.sendall(head.encode() + data)
         return self._receive()
 
@@ -52,20 +52,20 @@ class BareConnection:
         self._socket.close()
 
     def _receive(self) -> Answer:
-        data = self._left
+        data = self._unread
         while (end := data.find(b"\r\n\r\n")) < 0:
-            data += self._more()
+            data += self._read()
         head = data[:end].lower()
         status = int(head[9:12])
         at = head.find(b"content-length:")
         length = int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
         while len(data) < end + 4 + length:
-            data += self._more()
+            data += self._read()
         body = data[end + 4 : end + 4 + length]
-        self._left = data[end + 4 + length :]
+        self._unread = data[end + 4 + length :]
         return Answer(status, json.loads(body) if body else None)
 
-    def _more(self) -> bytes:
+    def _read(self) -> bytes:
         data = self._socket.recv(65536)
         if not data:
             raise BenthamError("the server closed the connection during the benchmark; see its log")

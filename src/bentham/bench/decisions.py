@@ -36,14 +36,14 @@ def bench_decisions(
     no warm start, so the policy makes every decision.
     """
     arms = studies * models
-    wanted = min(OBSERVATIONS_PER_STUDY * studies, arms) if observations is None else observations
+    count = min(OBSERVATIONS_PER_STUDY * studies, arms) if observations is None else observations
     _stay_on_one_core()
-    # A process is slow for its first tenth of a second, whatever it does: warm up first.
+    # Warm up first: a process is slow for its first tenth of a second.
     _timed_pairs(*_prepare(WARM_UP_STUDIES, models, seed, learned), WARM_UP_PAIRS)
     began = time.perf_counter()
     scheduler, scores = _prepare(studies, models, seed, learned)
     prepared = time.perf_counter() - began
-    taken = _timed_pairs(scheduler, scores, min(wanted, arms), progress)
+    taken = _timed_pairs(scheduler, scores, min(count, arms), progress)
     microseconds = np.array(taken) / 1e3
     p50, p99 = np.percentile(microseconds, [50, 99])
     return {
@@ -67,10 +67,10 @@ def bench_decisions(
 def _timed_pairs(
     scheduler: Scheduler,
     scores: Matrix,
-    wanted: int,
+    count: int,
     progress: Callable[[], None] | None = None,
 ) -> list[int]:
-    """Return the nanoseconds of each of `wanted` pairs, or of fewer if the arms run out."""
+    """Return the nanoseconds of each of `count` pairs, or of fewer if the arms run out."""
     running: deque[Decision] = deque()
     for device in range(DEVICES):
         scheduler.add_device(device)
@@ -78,7 +78,7 @@ def _timed_pairs(
         if decision is not None:
             running.append(decision)
     taken: list[int] = []
-    while running and len(taken) < wanted:
+    while running and len(taken) < count:
         ended = running.popleft()
         score = float(scores[int(ended.study), int(ended.model)])
         start = time.perf_counter_ns()

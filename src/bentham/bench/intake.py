@@ -51,14 +51,14 @@ def bench_intake(
         folder = Path(name)
         progress("starting the server")
         with server(folder, database, []) as running:
-            crowd = _Crowd(running.port, running.token, tenants, studies, candidates)
-            crowd.join(progress)
+            clients = _Tenants(running.port, running.token, tenants, studies, candidates)
+            clients.join(progress)
             with _worker(folder, running.port, running.token, devices):
                 memory = _Memory(running.process)
-                crowd.submit(progress)
+                clients.submit(progress)
                 submitted = memory.now()
-                crowd.look(seconds, progress, memory)
-                trials, held = crowd.trials(), memory.now()
+                clients.poll(seconds, progress, memory)
+                trials, at_end = clients.trials(), memory.now()
     return {
         "benchmark": "intake",
         "database": "postgresql" if database else "sqlite",
@@ -66,22 +66,22 @@ def bench_intake(
         "studies": studies,
         "candidates": candidates,
         "devices": devices,
-        "submitted_seconds": round(crowd.submitted_seconds, 2),
-        "upload": _times(crowd.uploads),
-        "create": _times(crowd.creations),
-        "look": _times(crowd.looks),
-        "all_p99_ms": _times(crowd.creations + crowd.looks)["p99_ms"],
+        "submitted_seconds": round(clients.submitted_seconds, 2),
+        "upload": _times(clients.uploads),
+        "create": _times(clients.creations),
+        "look": _times(clients.polls),
+        "all_p99_ms": _times(clients.creations + clients.polls)["p99_ms"],
         "trials": trials,
         "memory_submitted_mib": round(submitted, 1),
         "memory_middle_mib": round(memory.middle(), 1),
-        "memory_end_mib": round(held, 1),
+        "memory_end_mib": round(at_end, 1),
         "cores": os.cpu_count(),
         "bentham": __version__,
         "python": platform.python_version(),
     }
 
 
-class _Crowd:
+class _Tenants:
     """Tenants, each with its own thread and connection."""
 
     def __init__(self, port: int, admin: str, tenants: int, studies: int, candidates: int):
@@ -91,7 +91,7 @@ class _Crowd:
         self._datasets: list[str] = []
         self.uploads: list[float] = []
         self.creations: list[float] = []
-        self.looks: list[float] = []
+        self.polls: list[float] = []
         self.submitted_seconds = 0.0
 
     def join(self, progress: Progress) -> None:
@@ -101,21 +101,21 @@ class _Crowd:
                 progress(f"uploading tables: {tenant} of {self._tenants}")
                 name = f"tenant-{tenant}"
                 done(admin.post("/v1/tenants", {"name": name}))
-                asked = {"role": "tenant", "tenant": name}
-                self._tokens.append(done(admin.post("/v1/tokens", asked))["secret"])
+                token = {"role": "tenant", "tenant": name}
+                self._tokens.append(done(admin.post("/v1/tokens", token))["secret"])
                 with closing(BareConnection(self._port, self._tokens[-1])) as own:
                     began = time.perf_counter()
-                    made = done(own.upload("/v1/datasets?name=table.csv", _table(tenant)))
+                    dataset = done(own.upload("/v1/datasets?name=table.csv", _table(tenant)))
                     self.uploads.append(time.perf_counter() - began)
-                    self._datasets.append(made["id"])
+                    self._datasets.append(dataset["id"])
 
     def submit(self, progress: Progress) -> None:
         """Submit all studies at once."""
         progress("submitting studies")
-        together = threading.Barrier(self._tenants)
+        barrier = threading.Barrier(self._tenants)
 
-        def of(tenant: int, own: BareConnection) -> None:
-            together.wait(STARTS_WITHIN)  # a timeout, in case another tenant fails before
+        def work(tenant: int, own: BareConnection) -> None:
+            barrier.wait(STARTS_WITHIN)  # with a timeout, in case another tenant has failed
             for study in range(tenant, self._studies, self._tenants):
                 data = {
                     "dataset": self._datasets[tenant],
@@ -128,29 +128,29 @@ class _Crowd:
                 self.creations.append(time.perf_counter() - began)
 
         began = time.perf_counter()
-        self._each(of)
+        self._each(work)
         self.submitted_seconds = time.perf_counter() - began
 
-    def look(self, seconds: float, progress: Progress, memory: "_Memory") -> None:
+    def poll(self, seconds: float, progress: Progress, memory: "_Memory") -> None:
         """Let every tenant poll its studies until the time is up."""
         until = time.perf_counter() + seconds
         draw = random.Random(0)
         pages = ("/v1/studies", "/v1/overview", "/v1/trials?limit=50", "/v1/costs")
 
-        def of(tenant: int, own: BareConnection) -> None:
-            mine = [each["id"] for each in done(own.get("/v1/studies"))["items"]]
+        def work(tenant: int, own: BareConnection) -> None:
+            ids = [each["id"] for each in done(own.get("/v1/studies"))["items"]]
             while time.perf_counter() < until:
-                candidates = f"/v1/studies/{draw.choice(mine)}/candidates"
+                candidates = f"/v1/studies/{draw.choice(ids)}/candidates"
                 for path in (*pages, candidates):
                     began = time.perf_counter()
                     done(own.get(path))
-                    self.looks.append(time.perf_counter() - began)
+                    self.polls.append(time.perf_counter() - began)
                 time.sleep(PAUSE * (0.5 + draw.random()))
                 if tenant == 0:
                     memory.sample()
                     progress(f"polling: {max(0.0, until - time.perf_counter()):.0f} s left")
 
-        self._each(of)
+        self._each(work)
 
     def trials(self) -> dict[str, int]:
         """Return the number of trials by state."""

@@ -18,18 +18,17 @@ import numpy as np
 from bentham import __version__
 from bentham.core import Decision, Gain, Reason
 from bentham.errors import InvalidInput
-from bentham.service import SNAPSHOT_EVENTS, Pool, picture, recover, save_snapshot
-from bentham.service import events as happened
+from bentham.service import SNAPSHOT_EVENTS, Pool, apply, events, picture, recover, save_snapshot
 from bentham.storage import EventLog, Record, open_log
 
 MODELS, TENANTS, DEVICES = 50, 20, 8
 BATCH = 1000
-BELIEVED = 500
+MOST_BELIEFS = 500
 IDLE = "device-idle"
 
 
 def bench_recovery(
-    events: int, database: str | None, progress: Callable[[str], None]
+    count: int, database: str | None, progress: Callable[[str], None]
 ) -> dict[str, Any]:
     """Measure the seconds to replay the whole log, and to start from its last snapshot."""
     with tempfile.TemporaryDirectory(prefix="bentham-bench-") as folder:
@@ -39,24 +38,24 @@ def bench_recovery(
             raise InvalidInput("the database is not empty; use an empty one for the benchmark")
         log.lead()
         try:
-            return _measured(log, events, progress)
+            return _measured(log, count, progress)
         finally:
             log.close()
 
 
-def _measured(log: EventLog, events: int, progress: Callable[[str], None]) -> dict[str, Any]:
-    made = islice(_records(events), events)
-    tail = min(SNAPSHOT_EVENTS, events // 2)
+def _measured(log: EventLog, count: int, progress: Callable[[str], None]) -> dict[str, Any]:
+    records = islice(_records(count), count)
+    tail = min(SNAPSHOT_EVENTS, count // 2)
     written = 0
-    while batch := list(islice(made, BATCH)):
+    while batch := list(islice(records, BATCH)):
         log.append(batch)
         written += len(batch)
-        progress(f"writing {written:,} of {events:,} events")
+        progress(f"writing {written:,} of {count:,} events")
     began = time.perf_counter()
     pool, saved, size = Pool(), 0.0, 0
     for record in log.read():
-        event = happened.decode(record.kind, record.version, record.body)
-        pool.apply(record.sequence, record.time, event, record.actor, record.key)
+        event = events.decode(record.kind, record.version, record.body)
+        apply(pool, record.sequence, record.time, event, record.actor, record.key)
         if record.sequence % 1000 == 0:
             progress(f"reading {record.sequence:,} of {written:,} events")
         if record.sequence == written - tail:
@@ -66,15 +65,14 @@ def _measured(log: EventLog, events: int, progress: Callable[[str], None]) -> di
     read = time.perf_counter() - began - saved
     progress("starting from the snapshot")
     began = time.perf_counter()
-    again = recover(log)
+    restarted = recover(log)
     started = time.perf_counter() - began
     began = time.perf_counter()
-    first = again.scheduler.decide(IDLE)
+    first = restarted.scheduler.decide(IDLE)
     decided = time.perf_counter() - began
     progress("comparing")
-    equal = picture(again, BELIEVED) == picture(pool, BELIEVED) and first == pool.scheduler.decide(
-        IDLE
-    )
+    same_state = picture(restarted, MOST_BELIEFS) == picture(pool, MOST_BELIEFS)
+    equal = same_state and first == pool.scheduler.decide(IDLE)
     return {
         "benchmark": "recovery",
         "events": written,
@@ -95,28 +93,28 @@ def _measured(log: EventLog, events: int, progress: Callable[[str], None]) -> di
     }
 
 
-def _records(events: int) -> Iterator[Record]:
-    """Yield the records of a log of `events` events or a few more."""
-    for sequence, (time_, event) in enumerate(_history(events), start=1):
+def _records(count: int) -> Iterator[Record]:
+    """Yield the records of a log of `count` events or a few more."""
+    for sequence, (time_, event) in enumerate(_history(count), start=1):
         owner = _owner(event)
         yield Record(
-            sequence, time_, happened.kind_of(event), happened.VERSION, "server", "", owner, "",
-            happened.encode(event),
+            sequence, time_, events.kind_of(event), events.VERSION, "server", "", owner, "",
+            events.encode(event),
         )  # fmt: skip
 
 
-def _owner(event: happened.Event) -> str:
-    return event.tenant if isinstance(event, happened.StudyCreated) else ""
+def _owner(event: events.Event) -> str:
+    return event.tenant if isinstance(event, events.StudyCreated) else ""
 
 
-def _history(events: int) -> Iterator[tuple[float, happened.Event]]:
+def _history(count: int) -> Iterator[tuple[float, events.Event]]:
     draw, now = random.Random(0), 1.7e9
-    yield now, happened.PoolCreated("joint", "none", 0, 3, 1.0)
+    yield now, events.PoolCreated("joint", "none", 0, 3, 1.0)
     for place in range(TENANTS):
-        yield now, happened.TenantCreated(f"tenant-{place}", 1.0, {})
+        yield now, events.TenantCreated(f"tenant-{place}", 1.0, {})
     for name in (IDLE, *(f"device-{place}" for place in range(DEVICES))):
-        yield now, happened.DeviceRegistered(name, "cpu", "token")
-    studies = -(-events // (2 * MODELS)) + 1
+        yield now, events.DeviceRegistered(name, "cpu", "token")
+    studies = -(-count // (2 * MODELS)) + 1
     arms: list[tuple[str, str, str, float]] = []
     for study in range(studies):
         costs: dict[str, float | None] = {
@@ -125,9 +123,7 @@ def _history(events: int) -> Iterator[tuple[float, happened.Event]]:
         name, tenant = f"s_{study:016x}", f"tenant-{study % TENANTS}"
         yield (
             now,
-            happened.StudyCreated(
-                name, tenant, name, name, "score", costs, 1.0, 0.0, None, None, {}
-            ),
+            events.StudyCreated(name, tenant, name, name, "score", costs, 1.0, 0.0, None, None, {}),
         )
         arms += [(name, f"{tenant}/{name}", model, cost or 1.0) for model, cost in costs.items()]
     draw.shuffle(arms)
@@ -137,10 +133,10 @@ def _history(events: int) -> Iterator[tuple[float, happened.Event]]:
         if len(running) == DEVICES:
             ended, score = running.pop(0)
             now += 1.0
-            yield now, happened.TrialCompleted(ended, score)
+            yield now, events.TrialCompleted(ended, score)
         decision = Decision(
             trial, device, study_name, dataset, model, Reason.POLICY, 0.1, cost,
             (Gain(study_name, 0.1),), 0.1, 0.1 / cost, (),
         )  # fmt: skip
-        yield now, happened.TrialLeased(f"t_{trial:016x}", decision, 1)
+        yield now, events.TrialLeased(f"t_{trial:016x}", decision, 1)
         running.append((f"t_{trial:016x}", draw.random()))

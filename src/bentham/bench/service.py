@@ -70,7 +70,7 @@ def bench_service(
 
 
 def _fixed_prior(folder: Path, models: int) -> list[str]:
-    """Return the options for the paper's setting: a given prior and Algorithm 1."""
+    """Return the options for the paper's setting: a fixed prior and Algorithm 1."""
     names = [f"model-{model}" for model in range(models)]
     features = np.linspace(0.0, 1.0, models)[:, np.newaxis]
     matrix = 0.05 * correlation("matern52", features, LENGTH_SCALE)
@@ -175,14 +175,14 @@ def _measure(
         while not ending.is_set():
             key, began = f"{place}-{counts[place]}", time.perf_counter()
             lease = done(connection.post(path, {"wait": 1.0}, f"ask-{key}"))
-            asked = time.perf_counter()
+            leased = time.perf_counter()
             if lease is None:
                 raise BenthamError("nothing is left to run; give more studies or models")
             report = {"fence": lease["fence"], "score": draw.random()}
             done(connection.post(f"/v1/trials/{lease['trial']}/complete", report, key))
             counts[place] += 1
             if timing.is_set():
-                taken[place].append((asked - began, time.perf_counter() - asked))
+                taken[place].append((leased - began, time.perf_counter() - leased))
 
     workers = [
         threading.Thread(target=work, args=(place,), daemon=True) for place in range(WORKERS)

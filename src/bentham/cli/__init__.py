@@ -53,16 +53,16 @@ class _Commands(TyperGroup):
             return None
         if cmd_name not in self.commands:
             module, _, name = COMMANDS[cmd_name].partition(":")
-            found = getattr(import_module(f"bentham.cli.{module}"), name)
+            target = getattr(import_module(f"bentham.cli.{module}"), name)
             # A command built separately does not inherit the settings of the main app.
-            alone = typer.Typer(**_STYLE)
-            if isinstance(found, typer.Typer):
-                alone.add_typer(found, name=cmd_name)
-                made = get_group(alone).commands[cmd_name]
+            single = typer.Typer(**_STYLE)
+            if isinstance(target, typer.Typer):
+                single.add_typer(target, name=cmd_name)
+                command = get_group(single).commands[cmd_name]
             else:
-                alone.command(cmd_name)(found)
-                made = get_command(alone)
-            self.commands[cmd_name] = made
+                single.command(cmd_name)(target)
+                command = get_command(single)
+            self.commands[cmd_name] = command
         return self.commands[cmd_name]
 
 
@@ -82,8 +82,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"bentham {__version__}")
         raise typer.Exit
 
@@ -102,9 +102,8 @@ def main() -> None:
     """Run the command line. An error prints one line to standard error and exits with code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="replace"
-            )  # print ? for characters that the terminal cannot encode
+            # Print ? for characters that the terminal cannot encode.
+            stream.reconfigure(errors="replace")
     try:
         app()
     except BenthamError as error:

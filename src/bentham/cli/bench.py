@@ -212,12 +212,12 @@ def intake(
     if as_json:
         print(json.dumps(result))
         return
-    create, look = result["create"], result["look"]
+    create, read = result["create"], result["look"]
     print(
         f"{studies:,} studies x {candidates:,} candidates of {tenants:,} tenants, submitted in "
         f"{result['submitted_seconds']:,} s while {devices} devices train\ncreate p50 "
-        f"{create['p50_ms']} ms, p99 {create['p99_ms']} ms; read p50 {look['p50_ms']} ms, p99 "
-        f"{look['p99_ms']} ms; all p99 {result['all_p99_ms']} ms\nserver memory: "
+        f"{create['p50_ms']} ms, p99 {create['p99_ms']} ms; read p50 {read['p50_ms']} ms, p99 "
+        f"{read['p99_ms']} ms; all p99 {result['all_p99_ms']} ms\nserver memory: "
         f"{result['memory_submitted_mib']:,} MiB at the start, {result['memory_middle_mib']:,} "
         f"halfway, {result['memory_end_mib']:,} at the end"
     )

@@ -28,15 +28,15 @@ def check_new(path: Path, force: bool) -> None:
     check_writable(path, [])
 
 
-def write_verified(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
+def write_verified(path: Path, chunks: Iterable[bytes], sha256: str) -> None:
     """Write a file and check its SHA-256. If it does not match, raise and leave `path` as is."""
     part = path.with_name(f".{path.name[:100]}.{uuid4().hex[:8]}.part")
     digest = hashlib.sha256()
     try:
         with part.open("wb") as file:
-            for piece in pieces:
-                digest.update(piece)
-                file.write(piece)
+            for chunk in chunks:
+                digest.update(chunk)
+                file.write(chunk)
         if digest.hexdigest() != sha256:
             raise BenthamError(
                 f"the content received for {path} does not match its SHA-256; try again"

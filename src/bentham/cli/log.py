@@ -73,11 +73,11 @@ def replay(
 
     On a different machine, rounding in the last digit may break a tie differently.
     """
-    from bentham.service import Difference, Pool, read_lines, verify
+    from bentham.service import Pool, ReplayDifference, read_lines, verify
 
     log = None if file is not None else open_log(database, data, must_exist=True)
     total = 1 if log is None else log.head()
-    pool, differences = Pool(), list[Difference]()
+    pool, differences = Pool(), list[ReplayDifference]()
     with progress_bar(total) as bar:
         bar.describe("replaying")
         records: Iterator[Record]
@@ -104,10 +104,10 @@ def replay(
         print(f"{len(differences):,} of {decisions:,} decisions differ:")
         for difference in differences[:SHOWN]:
             was, now = difference.recorded, difference.remade
-            other = "nothing" if now is None else f"{now.study} {now.model} ({now.rate:.6g})"
+            new = "nothing" if now is None else f"{now.study} {now.model} ({now.rate:.6g})"
             print(
                 f"  event {difference.sequence}, trial {difference.trial}: recorded {was.study} "
-                f"{was.model} ({was.rate:.6g}), now {other}"
+                f"{was.model} ({was.rate:.6g}), now {new}"
             )
     raise typer.Exit(1 if differences else 0)
 

@@ -29,7 +29,7 @@ class Bar:
         self.advance()
 
     def describe(self, text: str) -> None:
-        """Show what is being done."""
+        """Show a description of the current step."""
         self._progress.update(self._task, description=text)
 
     def advance(self, step: int = 1) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from bentham.cli.progress import progress_bar
 from bentham.core import Decision, Event, verify
-from bentham.core.problem.events import TrialStarted
+from bentham.core.problem.events import ArmStarted
 from bentham.errors import IllegalEvent, InvalidInput, InvalidRecording
 from bentham.sim import read_recording
 
@@ -25,7 +25,7 @@ def replay(
 ) -> None:
     """Recompute every decision of a recorded run; exit code 1 if any differs."""
     recorded = read_recording(recording)
-    decisions = sum(isinstance(event, TrialStarted) for event in recorded.events)
+    decisions = sum(isinstance(event, ArmStarted) for event in recorded.events)
     try:
         with progress_bar(len(recorded.events)) as bar:
             bar.describe("replaying")

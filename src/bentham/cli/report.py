@@ -86,21 +86,23 @@ def print_regret(result: Mapping[str, Any], seconds: float) -> None:
     console = Console()
     runs = f"{result['repeat']} run{'s' if result['repeat'] > 1 else ''} each"
     console.print(f"Cumulative regret, {runs}, {seconds:,.0f} s", highlight=False)
-    places = dict.fromkeys((cell["table"], cell["devices"]) for cell in result["cells"])
-    for table, devices in places:
+    grids = dict.fromkeys((cell["table"], cell["devices"]) for cell in result["cells"])
+    for table, devices in grids:
         grid = _regret_grid(f"{Path(table).name}, {devices} device{'s' if devices > 1 else ''}")
         for cell in result["cells"]:
             if (cell["table"], cell["devices"]) == (table, devices):
                 grid.add_row(cell["variant"], *(_ratio(cell[key]) for key in _KEYS))
         console.print(grid)
-    if len(places) > 1:
+    if len(grids) > 1:
         grid = _regret_grid("geometric mean")
         for name, means in result["geometric_mean"].items():
             grid.add_row(name, *(_ratio(means.get(key, {"ratio": None})) for key in _KEYS))
         console.print(grid)
-    for left in result["skipped"]:
-        name = Path(left["table"]).name
-        console.print(f"{left['variant']} needs {left['needs']}: not run on {name}", style="dim")
+    for skipped in result["skipped"]:
+        name = Path(skipped["table"]).name
+        console.print(
+            f"{skipped['variant']} needs {skipped['needs']}: not run on {name}", style="dim"
+        )
     console.print(
         "[dim]regret as a ratio, with 95 % intervals; 0.03 and 0.01: time until the mean\nregret "
         "fell to that level, as a ratio to the paper's[/]",
@@ -123,5 +125,5 @@ def _ratio(value: Mapping[str, Any]) -> str:
     if value["ratio"] is None:
         return "-"
     low, high = value.get("low"), value.get("high")
-    reach = "" if low is None or high is None else f" ±{_number((high - low) / 2)}"
-    return f"{_number(value['ratio'])}{reach}"
+    margin = "" if low is None or high is None else f" ±{_number((high - low) / 2)}"
+    return f"{_number(value['ratio'])}{margin}"

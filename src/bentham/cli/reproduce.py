@@ -66,12 +66,12 @@ def reproduce(
     with _resumable():
         with progress_bar(1) as bar:
 
-            def expect(total: int, there: int) -> None:
+            def expect(total: int, done: int) -> None:
                 bar.expect(total)
-                bar.advance(there)
+                bar.advance(done)
 
             bar.describe("longest runs first")
-            found = reproduction.reproduce(
+            result = reproduction.reproduce(
                 out,
                 reproduction.QUICK if quick else reproduction.FULL,
                 deeplearning,
@@ -80,25 +80,25 @@ def reproduce(
                 expect=expect,
                 progress=bar.step,
             )
-        with progress_bar(len(panels(found.evidence))) as bar:
-            figures = draw_figures(found.evidence, out / "figures", bar.step)
+        with progress_bar(len(panels(result.evidence))) as bar:
+            figures = draw_figures(result.evidence, out / "figures", bar.step)
         command = ["bentham", "reproduce", *(["--quick"] if quick else []), "--seed", str(seed)]
         command += ["--deeplearning", deeplearning.name] if deeplearning is not None else []
-        text = page(found.claims, figures, found.evidence, shlex.join(command))
+        text = page(result.claims, figures, result.evidence, shlex.join(command))
         write_whole(out / "report.html", text)
     if deeplearning is not None:
-        _warn_of_strangers(deeplearning, found)
+        _warn_unless_deeplearning(deeplearning, result)
     if as_json:
         print(json.dumps(json.loads((out / "claims.json").read_text(encoding="utf-8"))))
     else:
-        _print(found, out, time.monotonic() - began)
+        _print(result, out, time.monotonic() - began)
 
 
-def _warn_of_strangers(path: Path, found: "Reproduction") -> None:
+def _warn_unless_deeplearning(path: Path, result: "Reproduction") -> None:
     from bentham.reproduce.plan import DEEPLEARNING
     from bentham.reproduce.reproduction import looks_like_deeplearning
 
-    if not looks_like_deeplearning(found.evidence.tables[DEEPLEARNING]):
+    if not looks_like_deeplearning(result.evidence.tables[DEEPLEARNING]):
         print(
             f"bentham: warning: {path} is not 22 studies x 8 models with scores from 0 to 1 like "
             "the paper's DEEPLEARNING; the results hold for this table only",
@@ -115,23 +115,24 @@ def _resumable() -> Iterator[None]:
         raise
 
 
-def _print(found: "Reproduction", out: Path, seconds: float) -> None:
+def _print(result: "Reproduction", out: Path, seconds: float) -> None:
     grid = Grid(show_lines=False)
     grid.add_column("claim of the paper", no_wrap=True)
     grid.add_column("verdict", no_wrap=True)
-    for claim in found.claims:
+    for claim in result.claims:
         verdict = claim.verdict.value
         grid.add_row(claim.name, f"[{SIGNS.get(verdict, 'dim')}]{verdict}[/]")
     console = Console()
     console.print(grid)
-    runs = f"{found.made:,} runs" + (f", {found.kept:,} reused" if found.kept else "")
+    runs = f"{result.made:,} runs" + (f", {result.kept:,} reused" if result.kept else "")
     console.print(f"{runs}, {seconds:,.0f} s", highlight=False)
-    if found.replaced:
+    if result.replaced:
         console.print(
-            f"{found.replaced} result files were from different code or tables and were recomputed",
+            f"{result.replaced} result files were from different code or tables and were "
+            "recomputed",
             highlight=False,
         )
-    if not found.evidence.has_deeplearning:
+    if not result.evidence.has_deeplearning:
         console.print(
             "DEEPLEARNING was not available: supply it with --deeplearning FILE", highlight=False
         )

@@ -195,11 +195,11 @@ def serve(
             fits=FitProcess(),
         )
         files = open_files(database, data)
-        bounds = RequestLimits(dataset_bytes=max_upload * 2**20, requests_per_second=rate_limit)
+        limits = RequestLimits(dataset_bytes=max_upload * 2**20, requests_per_second=rate_limit)
         forecaster = ForecastProcess(data, database)
         service = Service(engine, files, catalog, forecaster, metrics.latency)
-        app = create_app(service, metrics, bounds, secure_cookies)
-        raise typer.Exit(run(service, app, listener, bounds))
+        app = create_app(service, metrics, limits, secure_cookies)
+        raise typer.Exit(run(service, app, listener, limits))
 
 
 def _listening(host: str, port: int) -> socket.socket:

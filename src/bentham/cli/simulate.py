@@ -23,7 +23,7 @@ from bentham.tables import load_table, read_features
 
 SCHEDULER, PRIOR, RUNS, OUTPUT = "Scheduler", "Prior", "Runs", "Output"
 PAPER = "paper"
-PIECES = tuple(piece.name for piece in fields(Switches))
+SWITCHES = tuple(switch.name for switch in fields(Switches))
 PolicyName = StrEnum("PolicyName", {name: name for name in POLICY_NAMES})  # type: ignore[misc]
 
 
@@ -112,7 +112,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="PIECE",
-            help=f"Disable a part of the learned prior: {', '.join(PIECES)}.",
+            help=f"Disable a part of the learned prior: {', '.join(SWITCHES)}.",
             show_default=False,
             rich_help_panel=PRIOR,
         ),
@@ -302,11 +302,11 @@ def simulate(
         until=math.inf if until is None else until,
         disturbances=Disturbances(fail, lose, repair, cost_error),
     )
-    _warn_of_floor(experiment)
+    _warn_about_floor(experiment)
     runs = [(experiment, name) for name in policies]
     if paper:
         runs.append((experiment.as_in_the_paper(seed), PAPER))
-    outcomes = _run_all(runs, [seed + turn for turn in range(repeat)])
+    outcomes = _run_all(runs, [seed + number for number in range(repeat)])
     if as_json:
         summaries = [outcome.summary() for outcome in outcomes]
         print(json.dumps(summaries[0] if len(summaries) == 1 else summaries, allow_nan=False))
@@ -334,7 +334,7 @@ def _run_all(runs: list[tuple[Experiment, str | None]], seeds: list[int]) -> lis
     return outcomes
 
 
-def _warn_of_floor(experiment: Experiment) -> None:
+def _warn_about_floor(experiment: Experiment) -> None:
     lowest = float(np.nanmin(experiment.table.scores))
     if lowest < experiment.floor:
         print(

@@ -216,8 +216,8 @@ def worker(
             )
         else:
             runner = training_executor(client, log, limits, folder, algorithms, passed, len(names))
-        which = {"devices": len(names), "first": names[0]} if names else {"prefix": prefix}
-        log.info("worker started", server=client.server, executor=chosen.value, **which)
+        fields = {"devices": len(names), "first": names[0]} if names else {"prefix": prefix}
+        log.info("worker started", server=client.server, executor=chosen.value, **fields)
         Worker(client, runner, names, log, kind=kind, exit_when_idle=exit_when_idle).run()
         log.info("worker stopped")
 
@@ -253,10 +253,10 @@ def training_executor(
 
 def size(text: str) -> int:
     """Parse a number of bytes from text such as 512M or 2G."""
-    found = SIZE.fullmatch(text.strip())
-    if found is None or len(text) > 30:
+    match = SIZE.fullmatch(text.strip())
+    if match is None or len(text) > 30:
         raise InvalidInput(f"--memory is {text!r}; give a size such as 512M or 2G")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
 def variables(names: list[str]) -> dict[str, str]:
@@ -286,8 +286,8 @@ def device_prefix(prefix: str | None) -> str:
 
 def device_names(prefix: str | None, count: int) -> list[str]:
     """Return names for `count` devices; without a prefix, unique ones."""
-    begin = device_prefix(prefix)
-    return [checked_name(f"{begin}-{place}") for place in range(count)]
+    start = device_prefix(prefix)
+    return [checked_name(f"{start}-{number}") for number in range(count)]
 
 
 def checked_name(name: str) -> str:

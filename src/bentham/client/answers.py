@@ -18,7 +18,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 # A study with 10,000 candidates takes about 3 MB; an export of history may take more.
 LARGEST_ANSWER = 256 * 2**20
-LONGEST_PAUSE_ASKED = 3600.0
+LONGEST_RETRY_AFTER = 3600.0
 MOST_ERRORS = 5
 KINDS: dict[int, type[ServiceError]] = {
     400: Refused,
@@ -57,7 +57,7 @@ def read_whole(
     return b"".join(chunks)
 
 
-def understood(server: str, body: bytes, answer: type[Model]) -> Model:
+def parse_answer(server: str, body: bytes, answer: type[Model]) -> Model:
     """Parse the body of a response into the expected model."""
     try:
         return answer.model_validate_json(body)
@@ -70,7 +70,7 @@ def understood(server: str, body: bytes, answer: type[Model]) -> Model:
         ) from None
 
 
-def explained(body: bytes) -> dict[str, Any] | None:
+def parse_problem(body: bytes) -> dict[str, Any] | None:
     """Parse the problem from the body of an error response; None if it has none."""
     try:
         return Problem.model_validate(json.loads(body)).model_dump()
@@ -78,7 +78,7 @@ def explained(body: bytes) -> dict[str, Any] | None:
         return None
 
 
-def refusal(server: str, status: int, problem: dict[str, Any] | None) -> ServiceError:
+def error_of(server: str, status: int, problem: dict[str, Any] | None) -> ServiceError:
     """Return the exception for a status, with the server's own message."""
     kind = KINDS.get(status, ServiceError)
     if problem is None:
@@ -91,16 +91,16 @@ def refusal(server: str, status: int, problem: dict[str, Any] | None) -> Service
     errors = problem["errors"]
     text = problem["detail"] or problem["title"]
     # The detail may already contain some of the errors.
-    told = [error for error in errors[:MOST_ERRORS] if error not in text]
-    if told:
+    details = [error for error in errors[:MOST_ERRORS] if error not in text]
+    if details:
         more = f" and {len(errors) - MOST_ERRORS} more" if len(errors) > MOST_ERRORS else ""
-        text = f"{text.rstrip('.:;')}: {'; '.join(told)}{more}"
+        text = f"{text.rstrip('.:;')}: {'; '.join(details)}{more}"
     # The text may contain names chosen by other users: replace terminal control characters.
-    text = "".join(sign if sign.isprintable() else " " for sign in text)
+    text = "".join(character if character.isprintable() else " " for character in text)
     return kind(text, status, problem)
 
 
-def pause_asked(header: str | None) -> float | None:
+def parse_retry_after(header: str | None) -> float | None:
     """Parse a Retry-After header (seconds or a date) into seconds; None if missing or invalid."""
     if header is None:
         return None
@@ -116,4 +116,4 @@ def pause_asked(header: str | None) -> float | None:
         seconds = (then - datetime.now(UTC)).total_seconds()
     if not seconds >= 0.0:
         return None
-    return min(seconds, LONGEST_PAUSE_ASKED)
+    return min(seconds, LONGEST_RETRY_AFTER)

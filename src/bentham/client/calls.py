@@ -8,7 +8,7 @@ import httpx2
 from pydantic import BaseModel
 
 from bentham.client.answers import AnswerPage
-from bentham.client.connection import Connection, Parameters, part
+from bentham.client.connection import Connection, Parameters, segment
 from bentham.errors import ServiceError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -41,25 +41,25 @@ class Calls:
         timeout: float | None,
         key: str | None = None,
     ) -> Model:
-        path = f"/v1/trials/{part('trial', trial_id)}/{verb}"
+        path = f"/v1/trials/{segment('trial', trial_id)}/{verb}"
         key = key or str(uuid4())
         return self._connection.ask("POST", path, answer, body, key=key, timeout=timeout)
 
     def _items(
         self, path: str, item: type[Model], parameters: Parameters | None = None
     ) -> Iterator[Model]:
-        given: dict[str, Any] = dict(parameters or {})
+        query: dict[str, Any] = dict(parameters or {})
         page: type[AnswerPage[Any]] = AnswerPage[item]  # type: ignore[valid-type]
         while True:
-            answer = self._connection.ask("GET", path, page, parameters=given)
+            answer = self._connection.ask("GET", path, page, parameters=query)
             yield from answer.items
             if answer.next is None:
                 return
-            if answer.next == given.get("after"):
+            if answer.next == query.get("after"):
                 raise ServiceError(
                     f"{self.server} returned the same page twice; check that it is a Bentham server"
                 )
-            given["after"] = answer.next
+            query["after"] = answer.next
 
     def _text(self, path: str, parameters: Parameters | None = None) -> str:
         timeout = max(LONG, self._connection.timeout)

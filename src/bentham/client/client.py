@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import httpx2
 
-from bentham.client.answers import understood
+from bentham.client.answers import parse_answer
 from bentham.client.calls import LONG
-from bentham.client.connection import Connection, asked, part
+from bentham.client.connection import Connection, request_body, segment
 from bentham.client.datasets import DataCalls
 from bentham.client.devices import DeviceCalls
 from bentham.client.events import StreamedEvent, follow
@@ -75,7 +75,7 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
         self, name: str, weight: float = 1.0, limits: Limits | None = None
     ) -> TenantView:
         """Create a tenant."""
-        body = asked(TenantCreate, name=name, weight=weight, limits=limits or Limits())
+        body = request_body(TenantCreate, name=name, weight=weight, limits=limits or Limits())
         return self._post("/v1/tenants", TenantView, body)
 
     def tenants(self) -> list[TenantView]:
@@ -84,15 +84,16 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
 
     def tenant(self, name: str) -> TenantView:
         """Return one tenant."""
-        return self._get(f"/v1/tenants/{part('tenant', name)}", TenantView)
+        return self._get(f"/v1/tenants/{segment('tenant', name)}", TenantView)
 
     def change_tenant(
         self, name: str, *, weight: float | None = None, limits: Limits | None = None
     ) -> TenantView:
         """Change the weight, the limits or both; `limits` replaces all limits."""
-        given = {"weight": weight, "limits": limits}
-        body = asked(TenantChange, **{key: v for key, v in given.items() if v is not None})
-        path = f"/v1/tenants/{part('tenant', name)}"
+        fields = {"weight": weight, "limits": limits}
+        changed = {name: value for name, value in fields.items() if value is not None}
+        body = request_body(TenantChange, **changed)
+        path = f"/v1/tenants/{segment('tenant', name)}"
         return self._connection.ask("PATCH", path, TenantView, body)
 
     def issue_token(
@@ -106,7 +107,9 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
 
         `expires_in` is its lifetime in seconds; by default it does not expire.
         """
-        body = asked(TokenCreate, role=role, tenant=tenant, label=label, expires_in=expires_in)
+        body = request_body(
+            TokenCreate, role=role, tenant=tenant, label=label, expires_in=expires_in
+        )
         return self._post("/v1/tokens", IssuedToken, body)
 
     def tokens(self) -> list[TokenView]:
@@ -115,7 +118,7 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
 
     def revoke_token(self, token_id: str) -> TokenView:
         """Revoke a token, immediately and permanently."""
-        return self._connection.ask("DELETE", f"/v1/tokens/{part('token', token_id)}", TokenView)
+        return self._connection.ask("DELETE", f"/v1/tokens/{segment('token', token_id)}", TokenView)
 
     # -- decisions and history ------------------------------------------------------------------
 
@@ -125,7 +128,7 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
 
     def decision(self, trial_id: str) -> DecisionView:
         """Return the decision that started a trial."""
-        return self._get(f"/v1/decisions/{part('decision', trial_id)}", DecisionView)
+        return self._get(f"/v1/decisions/{segment('decision', trial_id)}", DecisionView)
 
     def import_history(self, source: str | Path) -> ImportSummary:
         """Import past runs from CSV text or a file, with the columns study,model,score[,cost]."""
@@ -138,7 +141,7 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
             key=str(uuid4()),
             timeout=max(LONG, self._connection.timeout),
         )
-        return understood(self.server, reply, ImportSummary)
+        return parse_answer(self.server, reply, ImportSummary)
 
     def export_history(self) -> str:
         """Return all past runs as CSV text."""
@@ -153,7 +156,7 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
 
         The estimate is computed in the background: poll it with `what_if` until it is complete.
         """
-        body = asked(WhatIfCreate, regret=regret, devices=devices, draws=draws)
+        body = request_body(WhatIfCreate, regret=regret, devices=devices, draws=draws)
         return self._post("/v1/whatif", WhatIf, body)
 
     def what_ifs(self) -> list[WhatIf]:
@@ -162,11 +165,13 @@ class Client(StudyCalls, DataCalls, DeviceCalls, OverviewCalls):
 
     def what_if(self, what_if_id: str) -> WhatIf:
         """Return one what-if job with its results so far. For admins."""
-        return self._get(f"/v1/whatif/{part('what-if', what_if_id)}", WhatIf)
+        return self._get(f"/v1/whatif/{segment('what-if', what_if_id)}", WhatIf)
 
     def cancel_what_if(self, what_if_id: str) -> WhatIf:
         """Cancel a what-if job. For admins."""
-        return self._connection.ask("DELETE", f"/v1/whatif/{part('what-if', what_if_id)}", WhatIf)
+        return self._connection.ask(
+            "DELETE", f"/v1/whatif/{segment('what-if', what_if_id)}", WhatIf
+        )
 
     # -- events ---------------------------------------------------------------------------------
 

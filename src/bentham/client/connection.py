@@ -19,11 +19,11 @@ import httpx2
 from pydantic import BaseModel, ValidationError
 
 from bentham.client.answers import (
-    explained,
-    pause_asked,
+    error_of,
+    parse_answer,
+    parse_problem,
+    parse_retry_after,
     read_whole,
-    refusal,
-    understood,
 )
 from bentham.errors import InvalidInput, ServiceError, Unavailable
 from bentham.wire.base import complaints
@@ -31,7 +31,7 @@ from bentham.wire.base import complaints
 Model = TypeVar("Model", bound=BaseModel)
 Parameters = Mapping[str, str | int | float | None]
 
-PASSING = frozenset({408, 429, 502, 503, 504})
+TRANSIENT = frozenset({408, 429, 502, 503, 504})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 # Names and ids in URL paths. Other characters could change the path.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -85,7 +85,7 @@ class Connection:
         """Send a request with a JSON body or none; return the parsed response."""
         content = None if body is None else body.model_dump_json(exclude_unset=True).encode()
         reply = self.send(method, path, content, parameters=parameters, key=key, timeout=timeout)
-        return understood(self.server, reply, answer)
+        return parse_answer(self.server, reply, answer)
 
     def send(
         self,
@@ -115,18 +115,18 @@ class Connection:
                     raise
                 self.sleep(pause)
 
-    def pause(self, tries: int, asked: float | None) -> float:
+    def pause(self, tries: int, retry_after: float | None) -> float:
         """Return the seconds to wait before a retry: exponential backoff, at least Retry-After."""
         doubled = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(tries - 1, 10))
         # Random jitter, so that clients that lost the server together do not return together.
-        return max(asked or 0.0, doubled * (0.5 + 0.5 * self._chance()))
+        return max(retry_after or 0.0, doubled * (0.5 + 0.5 * self._chance()))
 
     @contextmanager
     def stream(
         self, path: str, headers: Mapping[str, str], timeout: httpx2.Timeout
     ) -> Iterator[httpx2.Response]:
         """Open a streaming response; errors are raised as in `send`."""
-        with self._heard("GET", path, None, headers, None, timeout) as response:
+        with self._response("GET", path, None, headers, None, timeout) as response:
             yield response
 
     def _once(
@@ -140,11 +140,11 @@ class Connection:
     ) -> bytes:
         until = self.clock() + 2 * seconds
         limits = httpx2.Timeout(seconds)
-        with self._heard(method, path, content, headers, parameters, limits) as response:
+        with self._response(method, path, content, headers, parameters, limits) as response:
             return read_whole(self.server, response, self.clock, until)
 
     @contextmanager
-    def _heard(
+    def _response(
         self,
         method: str,
         path: str,
@@ -153,14 +153,14 @@ class Connection:
         parameters: Parameters | None,
         timeout: httpx2.Timeout,
     ) -> Iterator[httpx2.Response]:
-        given = {name: value for name, value in (parameters or {}).items() if value is not None}
+        query = {name: value for name, value in (parameters or {}).items() if value is not None}
         try:
             with self._http.stream(
                 method,
                 self.server + path,
                 content=content,
                 headers=dict(headers),
-                params=given or None,
+                params=query or None,
                 timeout=timeout,
             ) as response:
                 if not response.is_success:
@@ -175,7 +175,7 @@ class Connection:
             ) from None
         except (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
             # `from None`: the cause contains the request, and with it the token.
-            raise Unavailable(_away(self.server, error)) from None
+            raise Unavailable(_unavailable_reason(self.server, error)) from None
         except httpx2.HTTPError as error:
             kind = type(error).__name__
             raise ServiceError(
@@ -183,38 +183,38 @@ class Connection:
             ) from None
 
     def _failure(self, response: httpx2.Response, body: bytes) -> ServiceError:
-        problem = explained(body)
-        if response.status_code in PASSING:
-            said = problem["detail"] if problem else "no reason given"
+        problem = parse_problem(body)
+        if response.status_code in TRANSIENT:
+            reason = problem["detail"] if problem else "no reason given"
             return Unavailable(
-                f"{self.server} cannot process the request now ({response.status_code}): {said}",
+                f"{self.server} cannot process the request now ({response.status_code}): {reason}",
                 response.status_code,
                 problem,
-                pause_asked(response.headers.get("Retry-After")),
+                parse_retry_after(response.headers.get("Retry-After")),
             )
-        return refusal(self.server, response.status_code, problem)
+        return error_of(self.server, response.status_code, problem)
 
 
-def part(what: str, name: str) -> str:
+def segment(kind: str, name: str) -> str:
     """Return a name as a segment of a URL path; raise InvalidInput if it is invalid."""
     if not PART.fullmatch(name):
         raise InvalidInput(
-            f"{name!r} is not a valid name of a {what}; use letters, digits, '.', '_' and '-', and "
+            f"{name!r} is not a valid name of a {kind}; use letters, digits, '.', '_' and '-', and "
             "start with a letter or digit"
         )
     return quote(name, safe="")
 
 
-def asked(model: type[Model], **fields: object) -> Model:
+def request_body(model: type[Model], **fields: object) -> Model:
     """Build the body of a request; raise InvalidInput if its fields are invalid."""
     try:
         return model(**fields)
     except ValidationError as error:
-        wrong = "; ".join(complaints(error.errors(), 3))
-        raise InvalidInput(f"{wrong}; nothing was sent") from None
+        problems = "; ".join(complaints(error.errors(), 3))
+        raise InvalidInput(f"{problems}; nothing was sent") from None
 
 
-def _away(server: str, error: httpx2.TransportError) -> str:
+def _unavailable_reason(server: str, error: httpx2.TransportError) -> str:
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         return f"cannot connect to {server}; check the address and that the server is running"
     if isinstance(error, httpx2.TimeoutException):
@@ -224,19 +224,17 @@ def _away(server: str, error: httpx2.TransportError) -> str:
 
 def _address(server: str) -> tuple[str, bool]:
     """Return the address without trailing slashes, and whether it is on this machine."""
-    example = "write it as in http://127.0.0.1:8642"
+    remedy = "write it as in http://127.0.0.1:8642"
     try:
         parts = urlsplit(server)
         host, _ = parts.hostname, parts.port
         httpx2.URL(server)
     except (ValueError, httpx2.InvalidURL):
-        raise InvalidInput(f"{server!r} is not the address of a server; {example}") from None
+        raise InvalidInput(f"{server!r} is not the address of a server; {remedy}") from None
     if parts.username is not None or parts.password is not None:
-        raise InvalidInput(
-            f"the server's address contains a user or password; remove it: {example}"
-        )
+        raise InvalidInput(f"the server's address contains a user or password; remove it: {remedy}")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise InvalidInput(f"{server!r} is not the address of a server; {example}")
+        raise InvalidInput(f"{server!r} is not the address of a server; {remedy}")
     return server.rstrip("/"), _on_this_machine(host)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from bentham.client.answers import understood
+from bentham.client.answers import parse_answer
 from bentham.client.calls import LONG, Calls
-from bentham.client.connection import part
+from bentham.client.connection import segment
 from bentham.wire import Algorithm, Costs, DatasetView, Improvement, Metric
 from bentham.wire.datasets import CONTENT_TYPES, Format
 
@@ -41,7 +41,7 @@ class DataCalls(Calls):
             parameters={"name": name, "tenant": tenant},
             timeout=max(LONG, self._connection.timeout),
         )
-        return understood(self.server, reply, DatasetView)
+        return parse_answer(self.server, reply, DatasetView)
 
     def datasets(self) -> Iterator[DatasetView]:
         """Iterate over the caller's own datasets and the shared ones."""
@@ -49,15 +49,15 @@ class DataCalls(Calls):
 
     def dataset(self, dataset_id: str) -> DatasetView:
         """Return one dataset, with its columns."""
-        return self._get(f"/v1/datasets/{part('dataset', dataset_id)}", DatasetView)
+        return self._get(f"/v1/datasets/{segment('dataset', dataset_id)}", DatasetView)
 
     def dataset_content(self, dataset_id: str) -> Iterator[bytes]:
         """Iterate over the chunks of the uploaded file."""
-        return self._stream(f"/v1/datasets/{part('dataset', dataset_id)}/content", None)
+        return self._stream(f"/v1/datasets/{segment('dataset', dataset_id)}/content", None)
 
     def drop_dataset(self, dataset_id: str) -> DatasetView:
         """Delete a dataset permanently."""
-        path = f"/v1/datasets/{part('dataset', dataset_id)}"
+        path = f"/v1/datasets/{segment('dataset', dataset_id)}"
         return self._connection.ask("DELETE", path, DatasetView)
 
     def algorithms(self) -> list[Algorithm]:
@@ -70,15 +70,15 @@ class DataCalls(Calls):
 
     def script(self, study_id: str, model: str | None = None) -> str:
         """Return a script that trains the best model, or `model`, and reproduces its score."""
-        return self._text(f"/v1/studies/{part('study', study_id)}/script", {"model": model})
+        return self._text(f"/v1/studies/{segment('study', study_id)}/script", {"model": model})
 
     def record(self, study_id: str) -> list[Improvement]:
         """Return a study's learning record: its scores in order, with the best so far."""
-        return list(self._items(f"/v1/studies/{part('study', study_id)}/record", Improvement))
+        return list(self._items(f"/v1/studies/{segment('study', study_id)}/record", Improvement))
 
     def trial_log(self, trial_id: str) -> str:
         """Return the output of a trial."""
-        return self._text(f"/v1/trials/{part('trial', trial_id)}/log")
+        return self._text(f"/v1/trials/{segment('trial', trial_id)}/log")
 
     def costs(self) -> Costs:
         """Return how well costs were predicted."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import uuid4
 
-from bentham.client.answers import understood
+from bentham.client.answers import parse_answer
 from bentham.client.calls import Calls
-from bentham.client.connection import asked, part
+from bentham.client.connection import request_body, segment
 from bentham.wire import (
     Complete,
     DeviceCreate,
@@ -26,7 +26,9 @@ class DeviceCalls(Calls):
 
     def register_device(self, name: str, kind: str = "") -> DeviceView:
         """Register a device. If it is registered already, the trial it runs, if any, is lost."""
-        return self._post("/v1/devices", DeviceView, asked(DeviceCreate, name=name, kind=kind))
+        return self._post(
+            "/v1/devices", DeviceView, request_body(DeviceCreate, name=name, kind=kind)
+        )
 
     def devices(self) -> list[DeviceView]:
         """Return all devices."""
@@ -34,22 +36,22 @@ class DeviceCalls(Calls):
 
     def device(self, name: str) -> DeviceView:
         """Return one device."""
-        return self._get(f"/v1/devices/{part('device', name)}", DeviceView)
+        return self._get(f"/v1/devices/{segment('device', name)}", DeviceView)
 
     def leave_device(self, name: str) -> DeviceView:
         """Remove a device; the trial it runs, if any, is lost."""
-        return self._post(f"/v1/devices/{part('device', name)}/leave", DeviceView)
+        return self._post(f"/v1/devices/{segment('device', name)}/leave", DeviceView)
 
     def lease(self, device: str, wait: float = 0.0, key: str | None = None) -> Lease | None:
         """Lease the next trial for an idle device; None if there is none within `wait` seconds.
 
         To retry a failed call, pass the same `key`, so that only one trial is leased.
         """
-        path = f"/v1/devices/{part('device', device)}/lease"
-        body = asked(LeaseRequest, wait=wait).model_dump_json().encode()
+        path = f"/v1/devices/{segment('device', device)}/lease"
+        body = request_body(LeaseRequest, wait=wait).model_dump_json().encode()
         timeout = self._connection.timeout + wait
         reply = self._connection.send("POST", path, body, key=key or str(uuid4()), timeout=timeout)
-        return understood(self.server, reply, Lease) if reply else None
+        return parse_answer(self.server, reply, Lease) if reply else None
 
     def heartbeat(
         self,
@@ -61,8 +63,8 @@ class DeviceCalls(Calls):
         scores: Sequence[float] = (),
     ) -> Renewal:
         """Renew the lease of a running trial; `progress` (0 to 1) and `scores` are those so far."""
-        said = _said(progress=progress, scores=list(scores))
-        body = asked(Heartbeat, fence=fence, **said)
+        optional = _present(progress=progress, scores=list(scores))
+        body = request_body(Heartbeat, fence=fence, **optional)
         return self._report(trial_id, "heartbeat", Renewal, body, timeout)
 
     def complete(
@@ -77,8 +79,8 @@ class DeviceCalls(Calls):
         scores: Sequence[float] = (),
     ) -> TrialView:
         """Report a trial's score, with other metrics and the intermediate scores."""
-        said = _said(metrics=dict(metrics or {}), scores=list(scores))
-        body = asked(Complete, fence=fence, score=score, **said)
+        optional = _present(metrics=dict(metrics or {}), scores=list(scores))
+        body = request_body(Complete, fence=fence, score=score, **optional)
         return self._report(trial_id, "complete", TrialView, body, timeout, key)
 
     def fail(
@@ -91,7 +93,7 @@ class DeviceCalls(Calls):
         timeout: float | None = None,
     ) -> TrialView:
         """Report that a trial ended without a score; unless `final`, its arm may run again."""
-        body = asked(Fail, fence=fence, reason=reason[-LONGEST_TEXT:], final=final)
+        body = request_body(Fail, fence=fence, reason=reason[-LONGEST_TEXT:], final=final)
         return self._report(trial_id, "fail", TrialView, body, timeout, key)
 
     def release(
@@ -108,13 +110,13 @@ class DeviceCalls(Calls):
 
         `unable` means that this device can never run the model.
         """
-        said = _said(reason=reason[-LONGEST_TEXT:], unable=unable or None)
-        body = asked(Release, fence=fence, **said)
+        optional = _present(reason=reason[-LONGEST_TEXT:], unable=unable or None)
+        body = request_body(Release, fence=fence, **optional)
         return self._report(trial_id, "release", TrialView, body, timeout, key)
 
     def trial_data(self, trial_id: str, timeout: float | None = None) -> Iterator[bytes]:
         """Iterate over the chunks of a running trial's data; `timeout` is for each chunk."""
-        return self._stream(f"/v1/trials/{part('trial', trial_id)}/data", timeout)
+        return self._stream(f"/v1/trials/{segment('trial', trial_id)}/data", timeout)
 
     def send_log(
         self, trial_id: str, fence: int, content: bytes, timeout: float | None = None
@@ -122,7 +124,7 @@ class DeviceCalls(Calls):
         """Upload the output of a trial; only the first upload is stored."""
         self._connection.send(
             "PUT",
-            f"/v1/trials/{part('trial', trial_id)}/log",
+            f"/v1/trials/{segment('trial', trial_id)}/log",
             content,
             content_type="text/plain; charset=utf-8",
             parameters={"fence": fence},
@@ -130,6 +132,6 @@ class DeviceCalls(Calls):
         )
 
 
-def _said(**fields: object) -> dict[str, object]:
+def _present(**fields: object) -> dict[str, object]:
     """Return the fields that have a value: older servers reject fields that they do not know."""
     return {name: value for name, value in fields.items() if value or value == 0.0}

@@ -27,13 +27,13 @@ class StreamedEvent:
 def follow(connection: Connection, last_id: str | None) -> Iterator[StreamedEvent]:
     """Iterate over events without end; a broken stream is resumed after the last event."""
     tries = 0
-    heard = connection.clock()
+    received = connection.clock()
     limits = httpx2.Timeout(connection.timeout, read=LONGEST_SILENCE)
     while True:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
             headers["Last-Event-ID"] = last_id
-        asked = None
+        retry_after = None
         try:
             with connection.stream("/v1/events", headers, limits) as response:
                 kind = response.headers.get("Content-Type", "")
@@ -46,13 +46,13 @@ def follow(connection: Connection, last_id: str | None) -> Iterator[StreamedEven
                     if event is not None:
                         last_id = event.id or last_id
                         yield event
-                    tries, heard = 0, connection.clock()
+                    tries, received = 0, connection.clock()
         except Unavailable as error:
-            if connection.clock() - heard > connection.patience:
+            if connection.clock() - received > connection.patience:
                 raise
-            asked = error.retry_after
+            retry_after = error.retry_after
         tries += 1
-        connection.sleep(connection.pause(tries, asked))
+        connection.sleep(connection.pause(tries, retry_after))
 
 
 def parse(server: str, texts: Iterator[str]) -> Iterator[StreamedEvent | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bentham.client.calls import Calls
-from bentham.client.connection import part
+from bentham.client.connection import segment
 from bentham.wire import Heatmap, Next, Overview, Timeline, Trend
 
 
@@ -16,22 +16,22 @@ class OverviewCalls(Calls):
 
     def trend(self, seconds: float | None = None, points: int = 300) -> Trend:
         """Return mean regret over the last `seconds`, or over all time."""
-        given = {"seconds": seconds, "points": points}
-        return self._connection.ask("GET", "/v1/trend", Trend, parameters=given)
+        query = {"seconds": seconds, "points": points}
+        return self._connection.ask("GET", "/v1/trend", Trend, parameters=query)
 
     def timeline(self, seconds: float = 3600.0, limit: int = 2000) -> Timeline:
         """Return which device ran which trial in the last `seconds`."""
-        given = {"seconds": seconds, "limit": limit}
-        return self._connection.ask("GET", "/v1/timeline", Timeline, parameters=given)
+        query = {"seconds": seconds, "limit": limit}
+        return self._connection.ask("GET", "/v1/timeline", Timeline, parameters=query)
 
     def heatmap(
         self, studies: Sequence[str] | None = None, after: str | None = None, limit: int = 50
     ) -> Heatmap:
         """Return studies by models: up to 50 studies by id, or the `limit` newest after one."""
-        named = None if studies is None else ",".join(studies)
-        given = {"studies": named, "after": after, "limit": limit}
-        return self._connection.ask("GET", "/v1/heatmap", Heatmap, parameters=given)
+        ids = None if studies is None else ",".join(studies)
+        query = {"studies": ids, "after": after, "limit": limit}
+        return self._connection.ask("GET", "/v1/heatmap", Heatmap, parameters=query)
 
     def next_model(self, study_id: str) -> Next:
         """Return the model that would run next for a study, and why."""
-        return self._get(f"/v1/studies/{part('study', study_id)}/next", Next)
+        return self._get(f"/v1/studies/{segment('study', study_id)}/next", Next)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bentham.client.connection import asked, part
+from bentham.client.connection import request_body, segment
 from bentham.client.datasets import DataCalls
 from bentham.errors import InvalidInput
 from bentham.wire import (
@@ -63,7 +63,7 @@ class StudyCalls(DataCalls):
                 )
             data = self._data(dataset, target, task, types, split, tenant)
             dataset = ""
-        given: dict[str, object] = {
+        fields: dict[str, object] = {
             "models": dict(models) if isinstance(models, Mapping) else list(models),
             "data": data,
             "algorithms": list(algorithms),
@@ -74,9 +74,9 @@ class StudyCalls(DataCalls):
             "columns": columns,
             "tenant": tenant,
         }
-        said = {name: value for name, value in given.items() if value}
-        body = asked(
-            StudyCreate, name=name, weight=weight, floor=floor, stop=stop or StopRules(), **said
+        present = {name: value for name, value in fields.items() if value}
+        body = request_body(
+            StudyCreate, name=name, weight=weight, floor=floor, stop=stop or StopRules(), **present
         )
         return self._post("/v1/studies", StudyView, body)
 
@@ -89,19 +89,19 @@ class StudyCalls(DataCalls):
         split: SplitAsked | Mapping[str, object] | None,
         tenant: str | None,
     ) -> DataAsked:
-        given = {
+        fields = {
             "task": task,
             "types": dict(types) if types else None,
             "split": dict(split) if isinstance(split, Mapping) else split,
         }
-        said = {name: value for name, value in given.items() if value is not None}
+        present = {name: value for name, value in fields.items() if value is not None}
         # Check before uploading a file: an upload for a refused study would be useless.
-        named = dataset if isinstance(dataset, str) else dataset.name
-        body = asked(DataAsked, dataset=named, target=target, **said)
+        name = dataset if isinstance(dataset, str) else dataset.name
+        body = request_body(DataAsked, dataset=name, target=target, **present)
         if isinstance(dataset, Path):
             dataset = self.add_dataset(dataset.name, dataset, tenant=tenant)
         if isinstance(dataset, DatasetView):
-            body = asked(DataAsked, dataset=dataset.id, target=target, **said)
+            body = request_body(DataAsked, dataset=dataset.id, target=target, **present)
         return body
 
     def wait(self, study: str | StudyView, timeout: float | None = None) -> StudyView:
@@ -116,19 +116,19 @@ class StudyCalls(DataCalls):
         until = None if timeout is None else connection.clock() + timeout
         polls = 0
         while True:
-            now = self.study(study_id)
-            if now.state == "closed":
-                return now
+            current = self.study(study_id)
+            if current.state == "closed":
+                return current
             polls += 1
             pause = connection.pause(polls, None)
             if until is not None:
-                left = until - connection.clock()
-                if left <= 0.0:
+                remaining = until - connection.clock()
+                if remaining <= 0.0:
                     raise TimeoutError(
-                        f"the study {now.name!r} is still {now.state} after {timeout:g} seconds; "
-                        "wait longer, or use its best model so far"
+                        f"the study {current.name!r} is still {current.state} after {timeout:g} "
+                        "seconds; wait longer, or use its best model so far"
                     )
-                pause = min(pause, left)
+                pause = min(pause, remaining)
             connection.sleep(pause)
 
     def studies(self, state: str | None = None) -> Iterator[StudyView]:
@@ -137,23 +137,23 @@ class StudyCalls(DataCalls):
 
     def study(self, study_id: str) -> StudyView:
         """Return one study."""
-        return self._get(f"/v1/studies/{part('study', study_id)}", StudyView)
+        return self._get(f"/v1/studies/{segment('study', study_id)}", StudyView)
 
     def candidates(self, study_id: str) -> list[Candidate]:
         """Return a study's models with their scores, predictions and costs."""
-        return list(self._items(f"/v1/studies/{part('study', study_id)}/candidates", Candidate))
+        return list(self._items(f"/v1/studies/{segment('study', study_id)}/candidates", Candidate))
 
     def pause_study(self, study_id: str) -> StudyView:
         """Pause a study: no new trials start; running ones continue."""
-        return self._post(f"/v1/studies/{part('study', study_id)}/pause", StudyView)
+        return self._post(f"/v1/studies/{segment('study', study_id)}/pause", StudyView)
 
     def resume_study(self, study_id: str) -> StudyView:
         """Resume a paused study."""
-        return self._post(f"/v1/studies/{part('study', study_id)}/resume", StudyView)
+        return self._post(f"/v1/studies/{segment('study', study_id)}/resume", StudyView)
 
     def close_study(self, study_id: str) -> StudyView:
         """Close a study permanently."""
-        return self._post(f"/v1/studies/{part('study', study_id)}/close", StudyView)
+        return self._post(f"/v1/studies/{segment('study', study_id)}/close", StudyView)
 
     def trials(self, study: str | None = None, state: str | None = None) -> Iterator[TrialView]:
         """Iterate over all trials, or those of a study or in a state."""
@@ -161,7 +161,7 @@ class StudyCalls(DataCalls):
 
     def trial(self, trial_id: str) -> TrialView:
         """Return one trial."""
-        return self._get(f"/v1/trials/{part('trial', trial_id)}", TrialView)
+        return self._get(f"/v1/trials/{segment('trial', trial_id)}", TrialView)
 
 
 def _no_target(dataset: str | Path | DatasetView) -> str:

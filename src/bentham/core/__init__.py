@@ -13,7 +13,7 @@ from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import POLICIES, Policy, PolicyMaker
 from bentham.core.problem.decision import Change, Decision, DeviceName, Gain, Reason, RunnerUp
 from bentham.core.problem.events import Event, event_from_dict, event_to_dict
-from bentham.core.problem.study import Arm, ModelDescription, Study
+from bentham.core.problem.study import Arm, ModelDescription, StudySpec
 from bentham.core.scheduler.belief import Belief, Defaults, defaults_of
 from bentham.core.scheduler.queries import Beliefs, First
 from bentham.core.scheduler.replay import Difference, recover, verify
@@ -60,7 +60,7 @@ __all__ = [
     "RunnerUp",
     "Scheduler",
     "SharedPrior",
-    "Study",
+    "StudySpec",
     "bounds_of_run",
     "defaults_of",
     "event_from_dict",

@@ -1,12 +1,12 @@
-"""How much later round robin would have brought the same happiness.
+"""How much longer round robin would have taken to reach the same happiness.
 
-All of it is computed from what was measured. Every model of every study was trained, so the best of
-each study is known, and with it the regret at any time: of the run itself, and of others that the
-simulator makes with the very scores and times that were measured.
+Everything is computed from measurements. Every model of every study was trained, so each study's
+best score is known, and with it the regret at any time: of the real run, and of runs that the
+simulator replays with the measured scores and times.
 
-A dozen studies are few, and the result depends on which comes first. So both policies are replayed
-over the same few orders of the studies, the real one among them, and the mean is reported.
-Regret and happiness are those of `core.theory.regret`.
+A dozen studies are few, and the result depends on their order. So both policies are replayed over
+the same few orders of the studies, including the real one, and the mean is reported. Regret and
+happiness are those of `core.theory.regret`.
 """
 
 import math
@@ -24,21 +24,21 @@ from bentham.sim import simulate
 from bentham.tables import Table
 
 LEVELS = (0.9, 0.98, 0.99, 1.0)  # of happiness
-SHORTEST = 1e-3  # seconds; a cost is above zero
+SHORTEST = 1e-3  # minimum cost in seconds, since costs must be above zero
 REPLAYS = 5
 JOINT, ROUND_ROBIN = "joint", "round-robin"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Regret over time: of the run as it was, and the mean of replays under two policies."""
+    """Regret over time: of the real run, and the mean of replays under two policies."""
 
     real: Regret
     joint: Regret
     round_robin: Regret
 
     def times(self, level: float) -> tuple[float, float, float]:
-        """When each came to a level of happiness, in seconds from the start."""
+        """Return when each reached a level of happiness, in seconds from the start."""
         return (
             time_to_happiness(self.real, level),
             time_to_happiness(self.joint, level),
@@ -48,7 +48,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PlannedReplay:
-    """A run to be simulated: which policy, over the table's studies in which order."""
+    """A run to simulate: the policy, the order of the table's studies, and the devices."""
 
     policy: str
     order: tuple[int, ...]
@@ -56,7 +56,7 @@ class PlannedReplay:
 
 
 def compare(measured: Measured, devices: int, replays: int = REPLAYS) -> Comparison:
-    """The run, and replays of it, made on all cores."""
+    """Compare the real run with replays of it, which run on all cores."""
     table = measured_table(measured)
     tasks = [
         PlannedReplay(policy, order, devices)
@@ -64,8 +64,8 @@ def compare(measured: Measured, devices: int, replays: int = REPLAYS) -> Compari
         for order in orders(len(table.studies), replays)
     ]
     found: dict[str, list[Regret]] = {JOINT: [], ROUND_ROBIN: []}
-    given = (table, dict(measured.descriptions))
-    for task, regret in run_in_pool(_replayed_in_pool, tasks, None, _begin, *given):
+    shared = (table, dict(measured.descriptions))
+    for task, regret in run_in_pool(_replayed_in_pool, tasks, None, _begin, *shared):
         found[task.policy].append(regret)
     return Comparison(
         real_regret(measured), mean_regret(found[JOINT]), mean_regret(found[ROUND_ROBIN])
@@ -73,14 +73,14 @@ def compare(measured: Measured, devices: int, replays: int = REPLAYS) -> Compari
 
 
 def orders(studies: int, count: int) -> list[tuple[int, ...]]:
-    """The order that there was, and others by chance, the same in every run."""
-    chance = np.random.default_rng(0)
-    drawn = [tuple(map(int, chance.permutation(studies))) for _ in range(count - 1)]
+    """Return the real order and random others, the same in every run."""
+    rng = np.random.default_rng(0)
+    drawn = [tuple(map(int, rng.permutation(studies))) for _ in range(count - 1)]
     return [tuple(range(studies)), *drawn]
 
 
 def measured_table(measured: Measured) -> Table:
-    """Scores, and durations as costs; what failed has neither."""
+    """Return a table of the scores, with durations as costs; failed arms have neither."""
     models = list(dict.fromkeys(arm.model for arm in measured.arms))
     shape = (len(measured.studies), len(models))
     scores, costs = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -100,7 +100,7 @@ def measured_table(measured: Measured) -> Table:
 
 
 def real_regret(measured: Measured) -> Regret:
-    """The true regret of the run as it was, from when the first study was there."""
+    """Return the true regret of the real run, from the creation of the first study."""
     places = {study.id: place for place, study in enumerate(measured.studies)}
     best = [max(measured.scores_of(study.id)) for study in measured.studies]
     began = min(study.created for study in measured.studies)
@@ -114,7 +114,7 @@ def real_regret(measured: Measured) -> Regret:
 def replayed(
     table: Table, descriptions: Mapping[str, ModelDescription], replay: PlannedReplay
 ) -> Regret:
-    """The regret of a policy over the table; like the service it must learn scores and costs."""
+    """Return a policy's regret on the table; as in the service, it must learn scores and costs."""
     studies = [
         replace(study, descriptions={model: descriptions[model] for model in study.costs})
         for study in table.only(replay.order).specs()
@@ -130,20 +130,20 @@ def replayed(
     return run.regret
 
 
-# What a process of the pool works on.
-_given: list[tuple[Table, Mapping[str, ModelDescription]]] = []
+# The table and the descriptions; set in each process of the pool.
+_shared: list[tuple[Table, Mapping[str, ModelDescription]]] = []
 
 
 def _begin(table: Table, descriptions: Mapping[str, ModelDescription]) -> None:
-    _given.append((table, descriptions))
+    _shared.append((table, descriptions))
 
 
 def _replayed_in_pool(replay: PlannedReplay) -> Regret:
-    return replayed(*_given[0], replay)
+    return replayed(*_shared[0], replay)
 
 
 def mean_regret(runs: Sequence[Regret]) -> Regret:
-    """The mean of some runs at every time; each ends with no regret."""
+    """Return the mean of several runs at every time; each run ends without regret."""
     times = sorted({time for run in runs for time, _ in run.curve})
     at = np.array(times)
     means = np.zeros(len(times))
@@ -158,13 +158,13 @@ def mean_regret(runs: Sequence[Regret]) -> Regret:
 
 
 def time_to_happiness(regret: Regret, level: float) -> float:
-    """When a level of happiness was reached; a run over all arms reaches every one."""
+    """Return when a level of happiness was reached; a run over all arms reaches every level."""
     time = regret.time_to_happiness(level)
     return regret.end_time if time is None else time
 
 
 def in_words(comparison: Comparison) -> str:
-    """What the replays say, for Bentham or against it."""
+    """Return the result of the replays as a sentence, whether it favours Bentham or not."""
     taken = {level: comparison.times(level)[1:] for level in LEVELS}
     parts = [
         f"{factor(round_robin, joint)} times to {level:.0%}"
@@ -186,7 +186,7 @@ def in_words(comparison: Comparison) -> str:
 
 
 def factor(later: float, earlier: float) -> str:
-    """How many times the one is the other; near 1 with another digit, to tell which is larger."""
+    """Return the ratio as text; near 1 with one more digit, to show which time is longer."""
     if not earlier > 0.0:
         return "-"
     value = later / earlier

@@ -19,7 +19,7 @@ from rich.live import Live
 
 from bentham.client import Client
 from bentham.demo.comparison import REPLAYS, compare, in_words
-from bentham.demo.look import RunProgress, look
+from bentham.demo.look import RunProgress, query_progress
 from bentham.demo.processes import Child, admin_token, server, worker
 from bentham.demo.record import Measured, fingerprint, measure, score_rows, study_row
 from bentham.demo.report import comparison_grid, comparison_json, results
@@ -27,8 +27,8 @@ from bentham.demo.screen import WIDTH, Screen, clock
 from bentham.demo.tasks import DemoTask, demo_tasks
 from bentham.errors import BenthamError, InvalidInput
 
-BETWEEN_LOOKS = 0.5  # seconds
-BETWEEN_LINES = 10.0  # seconds, if the output is not a terminal
+POLL_SECONDS = 0.5
+LINE_SECONDS = 10.0  # between lines of progress, if the output is not a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +53,27 @@ def run_demo(demo: Demo) -> None:
         stack.enter_context(_ended_by_signals())
         folder = stack.enter_context(_folder(demo.folder))
         console.print("Starting the service.")
-        serving, admin = stack.enter_context(server(folder))
+        server_process, admin = stack.enter_context(server(folder))
         token = admin.issue_token("device", label="the demo's worker").secret
-        working = stack.enter_context(worker(folder, admin.server, token, demo.devices))
+        worker_process = stack.enter_context(worker(folder, admin.server, token, demo.devices))
         console.print(f"It is at {admin.server}, with a worker of {demo.devices} devices.")
         console.print("Open it in a browser; the operator's token for signing in is in")
         console.print(f"  {admin_token(folder)}", soft_wrap=True)
-        _create(demo, admin, working, folder, console)
-        seen = _watch(admin, [serving, working], console)
+        _create(demo, admin, worker_process, folder, console)
+        progress = _watch(admin, [server_process, worker_process], console)
         measured = measure(admin)
-        result = _report(demo, admin, seen, measured, console)
+        result = _report(demo, admin, progress, measured, console)
         result["seconds"] = time.monotonic() - began
         console.print(f"\nThe demo took {clock(result['seconds'])} minutes.")
         if demo.output is not None:
             demo.output.write_text(json.dumps(result, indent=1) + "\n")
         if demo.stay:
-            _stay(admin.server, folder, measured, [serving, working], console)
+            _stay(admin.server, folder, measured, [server_process, worker_process], console)
 
 
-def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Console) -> None:
+def _create(
+    demo: Demo, admin: Client, worker_process: Child, folder: Path, console: Console
+) -> None:
     """Upload all tenants' tables, wait for the devices, then create all studies at once."""
     tasks = demo_tasks(demo.seed)[: demo.studies]
     by_tenant: dict[str, list[DemoTask]] = {}
@@ -84,14 +86,14 @@ def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Co
     )
     with ExitStack() as stack:
         clients: dict[str, Client] = {}
-        for tenant, theirs in by_tenant.items():
+        for tenant, own in by_tenant.items():
             admin.create_tenant(tenant)
             secret = admin.issue_token("tenant", tenant).secret
             _write_token(folder / f"{tenant}.token", secret)
             clients[tenant] = stack.enter_context(Client(admin.server, secret))
-            for name, content in {task.file: task.content for task in theirs}.items():
+            for name, content in {task.file: task.content for task in own}.items():
                 clients[tenant].add_dataset(name, content)
-        _until_ready(admin, demo.devices, working)
+        _until_ready(admin, demo.devices, worker_process)
         for task in tasks:
             clients[task.tenant].create_study(
                 task.study,
@@ -103,11 +105,11 @@ def _create(demo: Demo, admin: Client, working: Child, folder: Path, console: Co
             )
 
 
-def _until_ready(client: Client, devices: int, working: Child) -> None:
+def _until_ready(client: Client, devices: int, worker_process: Child) -> None:
     """Wait for the devices, so that the time before they can train does not count as regret."""
     while len(client.devices()) < devices:
-        working.check()
-        time.sleep(BETWEEN_LOOKS / 5.0)
+        worker_process.check()
+        time.sleep(POLL_SECONDS / 5.0)
 
 
 def _watch(client: Client, children: list[Child], console: Console) -> RunProgress:
@@ -115,35 +117,37 @@ def _watch(client: Client, children: list[Child], console: Console) -> RunProgre
     screen, printed = Screen(client.server), time.monotonic()
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
-            seen = look(client)
+            progress = query_progress(client)
             if console.is_terminal:
-                live.update(screen.picture(seen), refresh=True)
-            elif time.monotonic() > printed + BETWEEN_LINES:
+                live.update(screen.picture(progress), refresh=True)
+            elif time.monotonic() > printed + LINE_SECONDS:
                 printed = time.monotonic()
                 console.print(
-                    f"{clock(seen.seconds)}  {seen.tried} of {seen.models} models trained, "
-                    f"estimated mean regret {seen.overview.regret_estimate:.4f}"
+                    f"{clock(progress.seconds)}  {progress.tried} of {progress.models} models "
+                    f"trained, estimated mean regret {progress.overview.regret_estimate:.4f}"
                 )
-            if seen.done:
-                return seen
+            if progress.done:
+                return progress
             for child in children:
                 child.check()
-            time.sleep(BETWEEN_LOOKS)
+            time.sleep(POLL_SECONDS)
 
 
 def _report(
-    demo: Demo, client: Client, seen: RunProgress, measured: Measured, console: Console
+    demo: Demo, client: Client, progress: RunProgress, measured: Measured, console: Console
 ) -> dict[str, Any]:
     """Print the results and return them as JSON data."""
-    rows = [study_row(client.study(study.id)) for study in seen.studies]
-    console.print(f"\nBest model of each study after {clock(seen.seconds)} minutes of training:\n")
+    rows = [study_row(client.study(study.id)) for study in progress.studies]
+    console.print(
+        f"\nBest model of each study after {clock(progress.seconds)} minutes of training:\n"
+    )
     console.print(results(rows))
     failed = sum(row["failed"] for row in rows)
     if failed:
         console.print(f"{failed} trials failed; bentham trial list --state failed shows why.")
-    letters = fingerprint(measured)
+    digest = fingerprint(measured)
     console.print(
-        f"\n{len(measured.arms)} scores, fingerprint {letters}. Every run with seed {demo.seed} on "
+        f"\n{len(measured.arms)} scores, fingerprint {digest}. Every run with seed {demo.seed} on "
         "this machine gives the same scores."
     )
     if not measured.arms:
@@ -162,7 +166,7 @@ def _report(
         "seed": demo.seed,
         "devices": demo.devices,
         "studies": rows,
-        "fingerprint": letters,
+        "fingerprint": digest,
         "scores": score_rows(measured),
         "comparison": comparison_json(comparison),
     }
@@ -194,18 +198,18 @@ def _stay(
 
 
 @contextmanager
-def _folder(given: Path | None) -> Iterator[Path]:
-    """The directory for all files: the given one, or one that is deleted at the end."""
-    if given is None:
+def _folder(folder: Path | None) -> Iterator[Path]:
+    """Yield the directory for all files: `folder`, or a temporary one, deleted at the end."""
+    if folder is None:
         with tempfile.TemporaryDirectory(
             prefix="bentham-demo-", ignore_cleanup_errors=True
         ) as name:
             yield Path(name)
         return
-    given.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if any(given.iterdir()):
-        raise InvalidInput(f"{given} is not empty; name an empty directory, or leave --folder out")
-    yield given.absolute()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if any(folder.iterdir()):
+        raise InvalidInput(f"{folder} is not empty; name an empty directory, or leave --folder out")
+    yield folder.absolute()
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class RunProgress:
         return all(study.untried == 0 == study.trials.running for study in self.studies)
 
 
-def look(client: Client) -> RunProgress:
-    """Query the server."""
+def query_progress(client: Client) -> RunProgress:
+    """Query the server for the current state of the run."""
     studies = sorted(client.studies(), key=lambda study: study.created)
     return RunProgress(studies, list(client.trials()), client.overview())

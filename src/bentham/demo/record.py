@@ -1,4 +1,4 @@
-"""What the demo measured: studies and trials, only as the API returns them."""
+"""The demo's measurements: studies and trials, exactly as the API returns them."""
 
 import hashlib
 import json
@@ -38,8 +38,8 @@ class Measured:
 
 def measure(client: Client) -> Measured:
     """Read all results; a study without a score cannot be compared and is left out."""
-    known = sorted(client.studies(), key=lambda study: study.created)
-    studies = tuple(study for study in known if study.incumbent is not None)
+    created = sorted(client.studies(), key=lambda study: study.created)
+    studies = tuple(study for study in created if study.incumbent is not None)
     trials = {(trial.study, trial.model): trial for trial in client.trials(state="complete")}
     algorithms = load_catalog().algorithms
     arms: list[MeasuredArm] = []
@@ -51,8 +51,8 @@ def measure(client: Client) -> Measured:
             if trial is None or trial.score is None or trial.ended is None:
                 continue
             arms.append(MeasuredArm(study.id, trial.model, trial.score, trial.started, trial.ended))
-            found = algorithms[candidate.algorithm].describe(candidate.configuration)
-            descriptions[trial.model] = ModelDescription(found.family, found.features)
+            model = algorithms[candidate.algorithm].describe(candidate.configuration)
+            descriptions[trial.model] = ModelDescription(model.family, model.features)
     return Measured(studies, tuple(arms), descriptions)
 
 

@@ -1,4 +1,4 @@
-"""What the demo prints at the end: each study's best model, and the comparison."""
+"""The demo's output at the end: each study's best model, and the comparison."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,8 +59,8 @@ def comparison_grid(comparison: Comparison) -> RenderableType:
         seconds = [f"{each[place]:.1f} s" for each in times]
         grid.add_row(name, *seconds, f"{run.cumulative:.1f}")
     ratios = [f"{factor(each[2], each[1])}x" for each in times]
-    whole = f"{factor(comparison.round_robin.cumulative, comparison.joint.cumulative)}x"
-    grid.add_row(Text("round robin / Bentham", "bold"), *ratios, whole, style="bold")
+    total = f"{factor(comparison.round_robin.cumulative, comparison.joint.cumulative)}x"
+    grid.add_row(Text("round robin / Bentham", "bold"), *ratios, total, style="bold")
     return grid
 
 

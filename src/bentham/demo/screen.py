@@ -15,7 +15,7 @@ WIDTH = 80
 MARKS = "▁▂▃▄▅▆▇█"
 BAR, TRIALS = 24, 16  # characters
 COLUMNS = (11, 15, TRIALS, 5, 6, 22)
-WORDS = WIDTH - 11 - BAR - 2
+TEXT_WIDTH = WIDTH - 11 - BAR - 2
 BETTER, PLAIN, FAINT, ACCENT = "bold green", "cyan", "bright_black", "bold"
 
 
@@ -26,55 +26,55 @@ class Screen:
         self._address = address
         self._regret: list[float] = []
 
-    def picture(self, look: RunProgress) -> RenderableType:
+    def picture(self, progress: RunProgress) -> RenderableType:
         """Render the state of the run."""
-        if look.studies:  # before the first study there is no regret
-            self._regret.append(look.overview.regret_estimate)
+        if progress.studies:  # before the first study there is no regret
+            self._regret.append(progress.overview.regret_estimate)
         return Group(
-            self._head(look),
+            self._head(progress),
             Rule(style=FAINT),
-            *_studies(look),
+            *_studies(progress),
             Rule(style=FAINT),
-            *_devices(look),
-            *self._foot(look),
+            *_devices(progress),
+            *self._foot(progress),
         )
 
-    def _head(self, look: RunProgress) -> Text:
-        tenants = len({study.tenant for study in look.studies})
+    def _head(self, progress: RunProgress) -> Text:
+        tenants = len({study.tenant for study in progress.studies})
         return line(
             (Text("Bentham", "bold magenta"), 8),
-            (f"{len(look.studies)} studies of {tenants} tenants", WIDTH - 42),
-            (Text(f"{self._address} {clock(look.seconds):>6}", FAINT, justify="right"), 32),
+            (f"{len(progress.studies)} studies of {tenants} tenants", WIDTH - 42),
+            (Text(f"{self._address} {clock(progress.seconds):>6}", FAINT, justify="right"), 32),
         )
 
-    def _foot(self, look: RunProgress) -> list[Text]:
-        estimate = f"{look.overview.regret_estimate:.4f} (estimated mean over studies)"
-        trained = bar(look.tried / max(1, look.models))
+    def _foot(self, progress: RunProgress) -> list[Text]:
+        estimate = f"{progress.overview.regret_estimate:.4f} (estimated mean over studies)"
+        trained = bar(progress.tried / max(1, progress.models))
         return [
-            line((Text("trained", FAINT), 11), (trained, BAR), (_of(look), WORDS)),
+            line((Text("trained", FAINT), 11), (trained, BAR), (_of(progress), TEXT_WIDTH)),
             line(
                 (Text("regret", FAINT), 11),
                 (Text(curve(self._regret), PLAIN), BAR),
-                (estimate, WORDS),
+                (estimate, TEXT_WIDTH),
             ),
         ]
 
 
-def _of(look: RunProgress) -> str:
-    return f"{look.tried} of {look.models} models"
+def _of(progress: RunProgress) -> str:
+    return f"{progress.tried} of {progress.models} models"
 
 
-def _studies(look: RunProgress) -> list[Text]:
+def _studies(progress: RunProgress) -> list[Text]:
     names = ("tenant", "study", "scores over time", "tried", "  best", "model")
     lines = [line(*zip((Text(name, ACCENT) for name in names), COLUMNS, strict=True))]
     before = ""
-    for study in look.studies:
+    for study in progress.studies:
         best = study.incumbent
         tried = study.models - study.untried - study.trials.running
         cells: tuple[Text | str, ...] = (
             Text(study.tenant if study.tenant != before else "", FAINT),
             study.name,
-            marks(look.ended[study.id], study),
+            marks(progress.ended[study.id], study),
             Text(f"{tried:>2}/{study.models}", FAINT),
             Text("-" if best is None else f"{best.score:>6.4f}", ACCENT),
             "" if best is None else best.model,
@@ -84,33 +84,37 @@ def _studies(look: RunProgress) -> list[Text]:
     return lines
 
 
-def _devices(look: RunProgress) -> list[Text]:
-    names = {study.id: study.name for study in look.studies}
+def _devices(progress: RunProgress) -> list[Text]:
+    names = {study.id: study.name for study in progress.studies}
     lines = []
-    for trial in look.running:
-        taken = max(0.0, look.overview.time - trial.started)
-        what = Text.assemble(
+    for trial in progress.running:
+        taken = max(0.0, progress.overview.time - trial.started)
+        description = Text.assemble(
             (f"{taken:.1f} of about {trial.cost:.1f} s  ", FAINT),
             (f"{names.get(trial.study, '')}: ", ACCENT),
             trial.model,
         )
         lines.append(
-            line((Text(trial.device, FAINT), 11), (bar(taken / trial.cost), BAR), (what, WORDS))
+            line(
+                (Text(trial.device, FAINT), 11),
+                (bar(taken / trial.cost), BAR),
+                (description, TEXT_WIDTH),
+            )
         )
-    registered = look.overview.devices.registered if look.overview.devices else 0
+    registered = progress.overview.devices.registered if progress.overview.devices else 0
     return lines + [Text("idle", FAINT)] * (registered - len(lines))
 
 
 def line(*cells: tuple[Text | str, int]) -> Text:
     """Join cells with a space between, each cropped or padded to its width."""
-    whole = Text(no_wrap=True, overflow="crop")
+    joined = Text(no_wrap=True, overflow="crop")
     for place, (content, width) in enumerate(cells):
         cell = Text(content) if isinstance(content, str) else content.copy()
         if cell.justify == "right":
             cell.pad_left(max(0, width - cell.cell_len))
         cell.truncate(width, overflow="ellipsis", pad=True)
-        whole.append(" " if place else "").append_text(cell)
-    return whole
+        joined.append(" " if place else "").append_text(cell)
+    return joined
 
 
 def marks(trials: Sequence[TrialView], study: StudyView) -> Text:
@@ -122,10 +126,10 @@ def marks(trials: Sequence[TrialView], study: StudyView) -> Text:
     text = Text()
     if scores:
         best = max(scores)
-        middling = statistics.median(best - score for score in scores) or 1e-9
+        median_gap = statistics.median(best - score for score in scores) or 1e-9
         so_far = float("-inf")
         for score in scores:
-            height = max(0.0, 1.0 - (best - score) / (2.0 * middling))
+            height = max(0.0, 1.0 - (best - score) / (2.0 * median_gap))
             text.append(
                 MARKS[round(height * (len(MARKS) - 1))], BETTER if score > so_far else PLAIN
             )

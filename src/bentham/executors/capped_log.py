@@ -14,16 +14,16 @@ class CappedLog:
 
     def __init__(self, path: Path, head: int = HEAD, tail: int = TAIL):
         self._file = path.open("wb", buffering=0)
-        self._room, self._tail_size = head, tail
+        self._head_left, self._tail_size = head, tail
         self._tail = bytearray()
         self._left_out = 0
 
     def write(self, content: bytes) -> None:
         """Add content. Write errors are ignored: a full disk must not fail a trial."""
-        first = content[: self._room]
+        first = content[: self._head_left]
         if first:
-            self._room -= len(first)
-            self._put(first)
+            self._head_left -= len(first)
+            self._write_now(first)
         self._tail += content[len(first) :]
         # Cut rarely: each cut copies the whole tail.
         if len(self._tail) > 2 * self._tail_size:
@@ -33,9 +33,9 @@ class CappedLog:
         """Write the end and close the file."""
         self._cut()
         if self._left_out:
-            self._put(_gap(self._left_out))
+            self._write_now(_gap(self._left_out))
         if self._tail:
-            self._put(bytes(self._tail))
+            self._write_now(bytes(self._tail))
         self._file.close()
 
     def _cut(self) -> None:
@@ -44,7 +44,7 @@ class CappedLog:
             del self._tail[:surplus]
             self._left_out += surplus
 
-    def _put(self, content: bytes) -> None:
+    def _write_now(self, content: bytes) -> None:
         with suppress(OSError):
             self._file.write(content)
 
@@ -57,9 +57,9 @@ def shortened(path: Path, size: int) -> bytes:
         return b""
     if len(content) <= size:
         return content
-    room = size - 100
-    head, tail = room // 4, room - room // 4
-    return content[:head] + _gap(len(content) - room) + content[-tail:]
+    kept = size - 100
+    head, tail = kept // 4, kept - kept // 4
+    return content[:head] + _gap(len(content) - kept) + content[-tail:]
 
 
 def _gap(count: int) -> bytes:

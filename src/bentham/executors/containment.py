@@ -75,16 +75,16 @@ def contained(most: Hold = "namespace") -> Containment:
     if not LINUX:
         return Containment("group")
     if most == "namespace":
-        if _can(lambda: None):
+        if _can_fork_after(lambda: None):
             die_with_parent()
             return Containment("namespace")
-        if _can(_enter_user_namespace):
+        if _can_fork_after(_enter_user_namespace):
             die_with_parent()
             _enter_user_namespace()
             unshare(CLONE_NEWPID)
             child = os.fork()
             if child != 0:
-                _stand_for(child)
+                _exit_with(child)
             die_with_parent()
             return Containment("namespace")
     # This process must outlive its parent to clean up; the closed pipe tells it when to end.
@@ -92,7 +92,7 @@ def contained(most: Hold = "namespace") -> Containment:
     return Containment("descendants")
 
 
-def _can(enter: Callable[[], None]) -> bool:
+def _can_fork_after(enter: Callable[[], None]) -> bool:
     """Test in a child process whether, after `enter`, it can fork into a new PID namespace."""
     probe = os.fork()
     if probe == 0:
@@ -121,9 +121,10 @@ def _enter_user_namespace() -> None:
             file.write(text)
 
 
-def _stand_for(child: int) -> NoReturn:
+def _exit_with(child: int) -> NoReturn:
     """Wait for the child that continues in place of this process, and exit with its status."""
-    os.closerange(0, 1024)  # most of all the pipes: open copies would hide that a side has ended
+    # Close the pipes, above all: open copies would hide that the other side has ended.
+    os.closerange(0, 1024)
     status = os.waitpid(child, 0)[1]
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 

@@ -35,20 +35,20 @@ class DataCache:
         self,
         training: Training,
         fetch: Callable[[], Iterable[bytes]],
-        place: Path,
-        given_up: Callable[[], bool],
+        target: Path,
+        cancelled: Callable[[], bool],
     ) -> None:
-        """Put the data at `place`, fetching it if needed; raises if its content is wrong."""
+        """Put the data at `target`, fetching it if needed; raises if its content is wrong."""
         if not HASH.fullmatch(training.hash):
             raise InvalidInput(f"{training.hash!r} is not a SHA-256 hash; the server is at fault")
         path = self._folder / training.hash
         with self._locks.of(training.hash):
-            if _put(path, place, training.hash):
+            if _put(path, target, training.hash):
                 return
             for _ in range(2):  # another worker may prune the file that was just fetched
-                self._fetch(training, fetch(), path, given_up)
+                self._fetch(training, fetch(), path, cancelled)
                 self._prune(keep=path)
-                if _put(path, place, training.hash):
+                if _put(path, target, training.hash):
                     return
         raise InvalidInput(
             f"the data of {training.name!r} disappears or changes after it is fetched; give the "
@@ -58,23 +58,23 @@ class DataCache:
     def _fetch(
         self,
         training: Training,
-        pieces: Iterable[bytes],
+        chunks: Iterable[bytes],
         path: Path,
-        given_up: Callable[[], bool],
+        cancelled: Callable[[], bool],
     ) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = self._folder / f"{training.hash}.{uuid4().hex}.part"
         digest, size = hashlib.sha256(), 0
         try:
             with part.open("wb") as file:
-                for piece in pieces:
-                    if given_up():
+                for chunk in chunks:
+                    if cancelled():
                         raise InvalidInput("the data is no longer needed")
-                    digest.update(piece)
-                    size += len(piece)
+                    digest.update(chunk)
+                    size += len(chunk)
                     if size > training.bytes:
                         break
-                    file.write(piece)
+                    file.write(chunk)
             if size != training.bytes or digest.hexdigest() != training.hash:
                 raise InvalidInput(
                     f"the data of {training.name!r} is wrong: expected {training.bytes:,} bytes "
@@ -115,26 +115,26 @@ class Locks:
         return self._locks[hash(name) % len(self._locks)]
 
 
-def _put(path: Path, place: Path, digest: str) -> bool:
-    """Put a file at `place`, then verify its hash; False if it is missing or wrong.
+def _put(path: Path, target: Path, digest: str) -> bool:
+    """Put a file at `target`, then verify its hash; False if it is missing or wrong.
 
-    A cached file may be pruned at any time, or damaged on disk, which could cause a wrong score.
+    A cached file may be pruned at any time, or damaged on disk, which could change a score.
     """
     try:
         os.utime(path)
-        if os.geteuid() == 0 or not _linked(path, place):
-            shutil.copyfile(path, place)
+        if os.geteuid() == 0 or not _linked(path, target):
+            shutil.copyfile(path, target)
     except FileNotFoundError:
         return False
-    if _digest(place) == digest:
+    if _digest(target) == digest:
         return True
-    place.unlink()
+    target.unlink()
     return False
 
 
-def _linked(path: Path, place: Path) -> bool:
+def _linked(path: Path, target: Path) -> bool:
     try:
-        os.link(path, place)
+        os.link(path, target)
     except OSError:  # another file system, or one without hard links
         return False
     return True
@@ -143,6 +143,6 @@ def _linked(path: Path, place: Path) -> bool:
 def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(CHUNK):
-            digest.update(piece)
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
     return digest.hexdigest()

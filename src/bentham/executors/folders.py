@@ -34,16 +34,16 @@ class Folders:
                 f"{root} cannot be used for data and logs ({error.strerror}); name another folder "
                 "with --folder"
             ) from None
-        _sweep(run)
+        _remove_stale(run)
 
     def work(self) -> Path:
         """Create a new folder for a trial."""
-        self._make()  # a cleanup of temporary files may have removed it
+        self._create_folders()  # a cleanup of temporary files may have removed it
         path = self._run / uuid4().hex[:12]
         path.mkdir(mode=0o700)
         return path
 
-    def _make(self) -> None:
+    def _create_folders(self) -> None:
         for folder in (self._root, self.data, self._logs, self._run.parent, self._run):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -64,7 +64,7 @@ class Folders:
         """Remove the folder in which trials ran."""
         if self._lock >= 0:
             shutil.rmtree(self._run, ignore_errors=True)
-            with suppress(OSError):  # the folder may be gone
+            with suppress(OSError):  # the folder may have been deleted
                 self._run.with_suffix(".lock").unlink()
             os.close(self._lock)
             self._lock = -1
@@ -77,13 +77,13 @@ def _claim(run: Path) -> tuple[Path, int]:
         lock_path = path.with_suffix(".lock")
         lock = os.open(lock_path, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if lock_path.exists():  # otherwise another worker swept it before it was locked
+        if lock_path.exists():  # otherwise another worker removed it before it was locked
             path.mkdir(mode=0o700)
             return path, lock
         os.close(lock)
 
 
-def _sweep(run: Path) -> None:
+def _remove_stale(run: Path) -> None:
     for lock_path in run.glob("*.lock"):
         try:
             lock = os.open(lock_path, os.O_RDWR)

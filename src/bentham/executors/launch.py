@@ -33,17 +33,17 @@ class CatalogPlan:
 
     A trial runs in an empty folder. So a word of a command that is the name of a file next to the
     catalogue, such as train.py in "python train.py", is replaced by the path of that file. If the
-    catalogue is a copy, `beside` is the folder to search instead.
+    catalogue is a copy, `programs` is the folder to search instead.
     """
 
-    def __init__(self, file: Path | None = None, beside: Path | None = None):
+    def __init__(self, file: Path | None = None, programs: Path | None = None):
         self._file = None if file is None else file.absolute()
-        self._beside = self._file.parent if beside is None and self._file else beside
+        self._programs = self._file.parent if programs is None and self._file else programs
         catalog = load_catalog(self._file)
         self.algorithms, self.problems = catalog.algorithms, catalog.problems
 
     def __call__(self, lease: Lease, data: str) -> Call | Command | Declined | Broken:
-        """Return the function or command of a trial; Declined if another worker may have it."""
+        """Return the function or command of a trial; Declined if another worker may run it."""
         if not lease.algorithm:
             return Declined(
                 f"the model {lease.model!r} is only a name without an algorithm; a worker with "
@@ -52,8 +52,8 @@ class CatalogPlan:
             )
         spec = self.algorithms.get(lease.algorithm)
         if spec is None:
-            what = f"the algorithm {lease.algorithm!r} is not installed here"
-            return Declined(what, unable=True)
+            reason = f"the algorithm {lease.algorithm!r} is not installed here"
+            return Declined(reason, unable=True)
         try:
             spec.check(lease.configuration)
         except InvalidInput as error:  # another version of it is installed here
@@ -75,7 +75,7 @@ class CatalogPlan:
             # path of one of the operator's files.
             return Command(
                 tuple(
-                    self._found(word) if _is_fixed(template) else word
+                    self._resolved(word) if _is_fixed(template) else word
                     for template, word in zip(spec.command, words, strict=True)
                 )
             )
@@ -91,11 +91,11 @@ class CatalogPlan:
         )
         return Call("bentham.executors.launch:train_job", job.model_dump(mode="json"))
 
-    def _found(self, word: str) -> str:
-        if self._beside is None or "/" in word or word.startswith("."):
+    def _resolved(self, word: str) -> str:
+        if self._programs is None or "/" in word or word.startswith("."):
             return word
-        beside = self._beside / word
-        return str(beside) if beside.is_file() else word
+        program = self._programs / word
+        return str(program) if program.is_file() else word
 
 
 def _is_fixed(template: str) -> bool:

@@ -34,13 +34,13 @@ def adopt_orphans() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def gain_nothing() -> None:
+def forbid_new_privileges() -> None:
     """Prevent programs that this process runs from gaining privileges."""
     if LINUX:
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def see_own_processes_only() -> bool:
+def mount_own_proc() -> bool:
     """Mount a private /proc for this PID namespace; return False where that is not allowed."""
     try:
         unshare(CLONE_NEWNS)

@@ -19,15 +19,15 @@ from bentham.executors.channel import Channel, Order
 from bentham.executors.containment import Containment
 from bentham.executors.limits import MIB, TrialLimits
 from bentham.executors.processes import descendants, usage
-from bentham.executors.trial_process import Pipes, keep
+from bentham.executors.trial_process import Pipes, run_keeper
 from bentham.training.reports import read_report
 from bentham.wire.devices import MOST_METRICS, MOST_SCORES
 
-LOOK_SECONDS = 0.1
-TELL_SECONDS = 0.25  # between two progress messages
+CHECK_SECONDS = 0.1
+PROGRESS_SECONDS = 0.25  # minimum time between two progress messages
 LONGEST_LINE = 2**18
 CHUNK = 2**16
-# Signals that a process causes itself: a retry would end the same way.
+# Signals that a process causes by its own fault: a retry would end the same way.
 _OWN_FAULT = {
     signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSYS,
     signal.SIGTRAP, signal.SIGPIPE,
@@ -47,35 +47,35 @@ class Monitor:
         self._scores: list[float] = []
         self._score: float | None = None  # the last score that a command printed
         self._metrics: dict[str, float] = {}
-        self._told: object = (None, [])
-        self._tell_at = 0.0
+        self._sent: object = (None, [])
+        self._send_at = 0.0
         self._pipes: dict[int, Callable[[bytes], None]] = {}
         self._last_error = b""
         self._keeper = self._fork()
 
     def run(self) -> dict[str, Any]:
         """Return the outcome once no process of the trial is left."""
-        started = look_at = time.monotonic()
+        started = check_at = time.monotonic()
         try:
-            self._heed()  # orders that arrived together with this one
+            self._handle_orders()  # orders that arrived together with this one
             while self._verdict is None and self._status is None:
                 now = time.monotonic()
-                if now >= look_at:
-                    self._look(now - started)
-                    look_at = now + LOOK_SECONDS
+                if now >= check_at:
+                    self._check_limits(now - started)
+                    check_at = now + CHECK_SECONDS
                     continue
-                self._tell(now)
-                waiting = [self._channel.orders, *self._pipes]
-                for pipe in select.select(waiting, [], [], look_at - now)[0]:
+                self._send_progress(now)
+                readable = [self._channel.orders, *self._pipes]
+                for pipe in select.select(readable, [], [], check_at - now)[0]:
                     if pipe == self._channel.orders:
-                        self._hear()
+                        self._receive_orders()
                     elif pipe in self._pipes:
                         self._read(pipe)
         finally:
             self._containment.end(self._keeper)
             while self._pipes:  # the processes that held the other ends have ended
                 self._read(next(iter(self._pipes)))
-        verdict = self._verdict or self._judged()
+        verdict = self._verdict or self._verdict_of_exit()
         if reason := verdict.get("reason") or verdict.get("declined"):
             self._log.write(f"\n[bentham: {reason}]\n".encode())
         self._log.close()
@@ -85,26 +85,31 @@ class Monitor:
         ends: list[tuple[int, int]] = []
         try:
             ends.extend(os.pipe() for _ in range(4))
-            return self._forked(ends)
+            return self._start_keeper(ends)
         except OSError:
             for end in (end for pair in ends for end in pair):
                 os.close(end)
             self._log.close()
             raise
 
-    def _forked(self, ends: list[tuple[int, int]]) -> int:
-        reports, lines = _by_line(self._take_report), _by_line(self._take_line)
-        takers: list[Callable[[bytes], None]]
-        takers = [self._take_status, reports, partial(self._take_output, lines), self._take_errors]
-        for (reader, _), taker in zip(ends, takers, strict=True):
+    def _start_keeper(self, ends: list[tuple[int, int]]) -> int:
+        reports, lines = _by_line(self._handle_report), _by_line(self._handle_line)
+        handlers: list[Callable[[bytes], None]]
+        handlers = [
+            self._handle_status,
+            reports,
+            partial(self._handle_output, lines),
+            self._handle_errors,
+        ]
+        for (reader, _), handler in zip(ends, handlers, strict=True):
             os.set_blocking(reader, False)
-            self._pipes[reader] = taker
+            self._pipes[reader] = handler
         writers = Pipes(*(writer for _, writer in ends))
         if "command" not in self._order:  # one pipe for both outputs, to preserve their order
             os.dup2(writers.errors, writers.out, inheritable=False)
         child = self._containment.fork()
         if child == 0:
-            keep(self._order, self._limits, writers, self._containment.hold)
+            run_keeper(self._order, self._limits, writers, self._containment.hold)
         for writer in writers:
             os.close(writer)
         return child
@@ -119,12 +124,12 @@ class Monitor:
             del self._pipes[pipe]
             os.close(pipe)
 
-    def _hear(self) -> None:
+    def _receive_orders(self) -> None:
         if not self._channel.receive():
             self._end("the worker ended", final=False)
-        self._heed()
+        self._handle_orders()
 
-    def _heed(self) -> None:
+    def _handle_orders(self) -> None:
         """Handle waiting orders; while a trial runs, they can only concern this trial."""
         while self._channel.waiting:
             if "kill" in self._channel.waiting.popleft():
@@ -136,7 +141,7 @@ class Monitor:
 
     # -- limits ---------------------------------------------------------------------------------
 
-    def _look(self, elapsed: float) -> None:
+    def _check_limits(self, elapsed: float) -> None:
         limits = self._limits
         if elapsed > limits.wall_seconds:
             self._end(
@@ -165,40 +170,40 @@ class Monitor:
 
     # -- input from the pipes -------------------------------------------------------------------
 
-    def _take_status(self, content: bytes) -> None:
+    def _handle_status(self, content: bytes) -> None:
         if self._status is None:
             # No status means that the keeper was killed, and everything else with it.
             self._status = int(content) if content else int(signal.SIGKILL)
 
-    def _take_output(self, lines: Callable[[bytes], None], content: bytes) -> None:
+    def _handle_output(self, lines: Callable[[bytes], None], content: bytes) -> None:
         self._log.write(content)
         lines(content)
 
-    def _take_errors(self, content: bytes) -> None:
+    def _handle_errors(self, content: bytes) -> None:
         self._log.write(content)
         self._last_error = (self._last_error + content)[-2000:]
 
-    def _take_report(self, line: bytes) -> None:
+    def _handle_report(self, line: bytes) -> None:
         """Handle a line from our own code in the trial, or from training code that wrote there."""
         try:
-            said = json.loads(line)
-            if "declined" in said:
-                what = {"declined": str(said["declined"]), "unable": bool(said["unable"])}
-                self._verdict = self._verdict or what
-            elif "error" in said:
-                text = str(said["error"])
-                if said.get("memory"):
+            report = json.loads(line)
+            if "declined" in report:
+                verdict = {"declined": str(report["declined"]), "unable": bool(report["unable"])}
+                self._verdict = self._verdict or verdict
+            elif "error" in report:
+                text = str(report["error"])
+                if report.get("memory"):
                     text = f"{text}; {self._too_much_memory()}"
                 self._end(text)
-            elif "progress" in said:
-                self._share = float(said["progress"])
-                self._scores = [float(each) for each in said["scores"]][:MOST_SCORES]
+            elif "progress" in report:
+                self._share = float(report["progress"])
+                self._scores = [float(each) for each in report["scores"]][:MOST_SCORES]
             elif self._verdict is None:
-                self._verdict = {name: said[name] for name in ("score", "metrics", "scores")}
+                self._verdict = {name: report[name] for name in ("score", "metrics", "scores")}
         except (ValueError, TypeError, KeyError, RecursionError):
             self._end("sent a report that cannot be read")
 
-    def _take_line(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         """Handle a line that a command printed."""
         report = read_report(line) if "command" in self._order else None
         if report is None:
@@ -210,36 +215,36 @@ class Monitor:
             if report.score is not None:
                 self._scores = [*self._scores, report.score][-MOST_SCORES:]
 
-    def _tell(self, now: float) -> None:
-        news = (self._share, self._scores)
-        if news == self._told or now < self._tell_at:
+    def _send_progress(self, now: float) -> None:
+        progress = (self._share, self._scores)
+        if progress == self._sent or now < self._send_at:
             return
         # A suspended worker reads nothing, and must not block this process.
         if select.select([], [self._channel.answers], [], 0.0)[1]:
-            self._told, self._tell_at = news, now + TELL_SECONDS
+            self._sent, self._send_at = progress, now + PROGRESS_SECONDS
             try:
                 self._channel.send({"progress": self._share, "scores": self._scores})
             except OSError:
                 self._end("the worker ended", final=False)
 
-    # -- how it ended ---------------------------------------------------------------------------
+    # -- the outcome ----------------------------------------------------------------------------
 
-    def _judged(self) -> dict[str, Any]:
+    def _verdict_of_exit(self) -> dict[str, Any]:
         """Return the outcome of a trial that exited without a result from our own code."""
         code = os.waitstatus_to_exitcode(self._status or 0)
         if code < 0:
-            return self._judged_signal(-code)
+            return self._verdict_of_signal(-code)
         last = self._last_error.decode(errors="replace").strip().rpartition("\n")[2][:500]
-        said = f": {last}" if last else ""
+        detail = f": {last}" if last else ""
         if code > 0:
-            return {"reason": f"ended with exit status {code}{said}", "final": True}
+            return {"reason": f"ended with exit status {code}{detail}", "final": True}
         if self._score is None:
-            advice = '; the command must print a line such as {"score": 0.91}'
-            more = advice if "command" in self._order else ""
-            return {"reason": f"ended without a score{more}", "final": True}
+            hint = '; the command must print a line such as {"score": 0.91}'
+            advice = hint if "command" in self._order else ""
+            return {"reason": f"ended without a score{advice}", "final": True}
         return {"score": self._score, "metrics": self._metrics, "scores": self._scores}
 
-    def _judged_signal(self, number: int) -> dict[str, Any]:
+    def _verdict_of_signal(self, number: int) -> dict[str, Any]:
         try:
             name = signal.Signals(number).name
         except ValueError:
@@ -256,18 +261,18 @@ class Monitor:
         return {"reason": f"killed from outside ({name}){hint}", "final": False}
 
 
-def _by_line(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    """Return a function that splits input into lines for `take`; lines too long are dropped."""
-    held, skipping = b"", False
+def _by_line(handle: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    """Return a function that splits input into lines for `handle`; too long lines are dropped."""
+    buffer, skipping = b"", False
 
     def feed(content: bytes) -> None:
-        nonlocal held, skipping
-        *lines, held = (held + (content or b"\n")).split(b"\n")
+        nonlocal buffer, skipping
+        *lines, buffer = (buffer + (content or b"\n")).split(b"\n")
         for line in lines:
             if line and not skipping:
-                take(line)
+                handle(line)
             skipping = False
-        if len(held) > LONGEST_LINE:
-            held, skipping = b"", True
+        if len(buffer) > LONGEST_LINE:
+            buffer, skipping = b"", True
 
     return feed

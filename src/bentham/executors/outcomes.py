@@ -28,7 +28,7 @@ def outcome_of(ended: dict[str, Any]) -> Outcome:
 def readable(reason: str) -> str:
     """Return the reason as one line of printable characters, shortened if it is too long."""
     text = " ".join(reason.split())
-    printable = "".join(sign if sign.isprintable() else "?" for sign in text)
+    printable = "".join(character if character.isprintable() else "?" for character in text)
     return printable if len(printable) <= LONGEST_REASON else f"{printable[:LONGEST_REASON]}..."
 
 

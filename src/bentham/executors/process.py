@@ -30,7 +30,7 @@ LARGEST_DATA = 20 * 2**30  # maximum size of the data cache, in bytes
 PATIENCE_SECONDS = 10.0  # timeout for a warden to end a trial
 WAKE_SECONDS = 120.0  # timeout for a warden to import what it needs
 # Environment variables of the worker that trials inherit: never its token or other secrets.
-PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH",
+INHERITED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH",
           "CUDA_VISIBLE_DEVICES")  # fmt: skip
 # One thread per trial: a device is one core, and a single-threaded process is safe to fork.
 ONE_THREAD = dict.fromkeys(
@@ -95,7 +95,7 @@ class ProcessExecutor:
         self.data = DataCache(self.folders.data, largest_data)
         self.fetch, self.warn = fetch, warn
         self.environment = (
-            {name: os.environ[name] for name in PASSED if name in os.environ}
+            {name: os.environ[name] for name in INHERITED if name in os.environ}
             | ONE_THREAD
             | dict(environment or {})
         )
@@ -112,17 +112,17 @@ class ProcessExecutor:
         which costs are learned.
         """
         with self._lock:
-            fresh = [self._another(ahead=True) for _ in range(count - len(self._clients))]
-            self._idle += fresh
+            started = [self._new_client(ahead=True) for _ in range(count - len(self._clients))]
+            self._idle += started
         until = time.monotonic() + WAKE_SECONDS
-        for client in fresh:
+        for client in started:
             client.ready.wait(max(0.0, until - time.monotonic()))
 
     def start(self, lease: Lease) -> "ProcessTrial":
         """Start a trial under an idle warden, or under a new one."""
         with self._lock:
             self._running = [trial for trial in self._running if trial.poll() is None]
-            client = self._idle.pop() if self._idle else self._another()
+            client = self._idle.pop() if self._idle else self._new_client()
             trial = ProcessTrial(self, lease, self._plan, client)
             self._running.append(trial)
         client.take(trial)
@@ -144,12 +144,12 @@ class ProcessExecutor:
             client.wait(max(0.0, until - time.monotonic()))
         self.folders.close()
 
-    def _another(self, ahead: bool = False) -> WardenClient:
-        client = WardenClient(self._preload, self._hold, self.environment, self._rest, ahead)
+    def _new_client(self, ahead: bool = False) -> WardenClient:
+        client = WardenClient(self._preload, self._hold, self.environment, self._set_idle, ahead)
         self._clients.append(client)
         return client
 
-    def _rest(self, client: WardenClient) -> None:
+    def _set_idle(self, client: WardenClient) -> None:
         with self._lock:
             if client in self._clients:
                 self._idle.append(client)
@@ -167,7 +167,7 @@ class ProcessTrial:
         self._log: Path | None = None
         self._work: Path | None = None
         self.deadline: float | None = None
-        self.unwanted = False
+        self.cancelled = False
 
     # -- for the worker -------------------------------------------------------------------------
 
@@ -178,8 +178,8 @@ class ProcessTrial:
     def kill(self) -> None:
         """Kill the trial and everything it started."""
         with self._lock:  # so that this cannot kill the warden's next trial
-            if self._outcome is None and not self.unwanted:
-                self.unwanted = True
+            if self._outcome is None and not self.cancelled:
+                self.cancelled = True
                 self.deadline = time.monotonic() + PATIENCE_SECONDS
                 self._client.kill_trial()
 
@@ -198,48 +198,48 @@ class ProcessTrial:
         executor, lease = self._executor, self._lease
         self._work = executor.folders.work()
         data = self._work / f"data.{lease.training.format if lease.training else 'csv'}"
-        what = self._plan(lease, str(data))
-        if isinstance(what, Declined | Broken):
-            self._ended = what
+        planned = self._plan(lease, str(data))
+        if isinstance(planned, Declined | Broken):
+            self._ended = planned
             return None
         if lease.training is not None:
             try:
                 executor.data.provide(
-                    lease.training, lambda: executor.fetch(lease), data, lambda: self.unwanted
+                    lease.training, lambda: executor.fetch(lease), data, lambda: self.cancelled
                 )
             except Exception as error:
                 executor.warn(f"the data of {lease.trial} could not be fetched: {error}")
-                told = str(error) if isinstance(error, BenthamError) else cause(error)
-                self._ended = Declined(readable(f"its data could not be fetched: {told}"))
+                reason = str(error) if isinstance(error, BenthamError) else cause(error)
+                self._ended = Declined(readable(f"its data could not be fetched: {reason}"))
                 return None
         with self._lock:
-            if self.unwanted:
+            if self.cancelled:
                 return None
             self.deadline = time.monotonic() + executor.limits.wall_seconds + WAKE_SECONDS
         self._log = executor.folders.log(lease.trial)
-        own = {"HOME": str(self._work), "TMPDIR": str(self._work)}
+        folders = {"HOME": str(self._work), "TMPDIR": str(self._work)}
         order: Order = {
             "work": str(self._work),
             "log": str(self._log),
-            "environment": executor.environment | own,
+            "environment": executor.environment | folders,
             "limits": asdict(executor.limits),
         }
-        match what:
+        match planned:
             case Call(function, job):
                 order["function"], order["job"] = function, job
             case Command(arguments):
                 order["command"] = list(arguments)
         return order
 
-    def heard(self, said: dict[str, Any]) -> None:
+    def handle(self, message: dict[str, Any]) -> None:
         """Handle a message from the warden: progress, or the outcome."""
-        if "ended" in said:
-            self._ended = outcome_of(said["ended"])
-        elif "progress" in said:
-            share = said["progress"]
-            scores = tuple(score for score in said["scores"] if isfinite(score))
-            good = share is not None and 0.0 <= share <= 1.0
-            self._progress = Progress(share if good else None, scores)
+        if "ended" in message:
+            self._ended = outcome_of(message["ended"])
+        elif "progress" in message:
+            share = message["progress"]
+            scores = tuple(score for score in message["scores"] if isfinite(score))
+            valid = share is not None and 0.0 <= share <= 1.0
+            self._progress = Progress(share if valid else None, scores)
 
     def failed(self, error: Exception) -> None:
         """Record why it could not be run; if the machine is at fault, the trial is declined."""
@@ -256,6 +256,6 @@ class ProcessTrial:
             shutil.rmtree(self._work, ignore_errors=True)
         with self._lock:
             ended = self._ended
-            if self.unwanted and not isinstance(ended, Scored):
+            if self.cancelled and not isinstance(ended, Scored):
                 ended = Broken("killed")
             self._outcome = ended or Broken(readable(reason))

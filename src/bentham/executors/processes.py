@@ -25,11 +25,11 @@ def descendants() -> list[int]:
     """Return the PIDs of all descendants of this process, including those not yet reaped."""
     found: list[int] = []
     try:
-        waiting = [int(os.readlink("/proc/self"))]
-        while waiting:
-            children = _children(waiting.pop())
+        pending = [int(os.readlink("/proc/self"))]
+        while pending:
+            children = _children(pending.pop())
             found += children
-            waiting += children
+            pending += children
     except OSError:  # no /proc: not Linux
         return []
     return found

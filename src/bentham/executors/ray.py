@@ -28,12 +28,12 @@ from bentham.executors.ray_slot import RayTrial, Slot
 from bentham.wire import Lease
 
 FOLLOW_SECONDS = 1.0  # between updates of the list of nodes
-LONGEST_PAUSE = 60.0  # before a slot that failed to start is tried again
-LONGEST_PENDING = 320.0
+LONGEST_PAUSE = 60.0  # maximum time before a slot that failed to start is retried
+LONGEST_PENDING = 320.0  # maximum timeout for a slot to start, after several attempts
 MOST_SLOTS = 1000
-MOST_TOLD = 1000  # distinct warnings that are remembered; beyond that they may be repeated
+MOST_WARNINGS = 1000  # distinct warnings that are remembered; beyond that they may be repeated
 PENDING_SECONDS = 20.0  # first timeout for a slot to start, if others could be tried instead
-KNOCK_SECONDS = 10.0
+REACH_SECONDS = 10.0  # timeout for a first connection to the head
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class RayExecutor:
         self._lock = threading.Lock()
         self._slots: dict[str, Slot] = {}
         self._ending: list[Slot] = []  # no longer devices, but their threads may still use Ray
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._tries: dict[str, tuple[int, float]] = {}  # failed attempts, and the time of the next
         self._closing = threading.Event()
         self._follower = threading.Thread(target=self._follow, daemon=True, name="nodes of Ray")
@@ -86,7 +86,7 @@ class RayExecutor:
         with self._lock:
             slot = self._slots.get(lease.device)
         if slot is None:
-            trial.finish(Declined(f"the slot {lease.device} is gone"))
+            trial.finish(Declined(f"the slot {lease.device} no longer exists"))
         else:
             slot.take(trial)
         return trial
@@ -121,9 +121,9 @@ class RayExecutor:
                 self._warn(f"the nodes of the Ray cluster could not be listed: {error}")
                 self._closing.wait(PATIENCE_SECONDS)
                 continue
-            self._follow_once(nodes)
+            self._update_slots(nodes)
 
-    def _follow_once(self, nodes: Sequence[Node]) -> None:
+    def _update_slots(self, nodes: Sequence[Node]) -> None:
         found = {
             f"{self._prefix}-{node.id[:8]}-{place}": node
             # The first slot of every node comes first, which spreads few slots over the nodes.
@@ -135,22 +135,22 @@ class RayExecutor:
             if name not in found and not slot.over:
                 slot.lose(f"the {slot.node} died")
             for problem in slot.problems:
-                self._tell(f"on the {slot.node}, algorithms are left out: {problem}")
+                self._warn_once(f"on the {slot.node}, algorithms are left out: {problem}")
             if slot.over:
-                self._let_go(name, slot)
-        self._tries = {name: tried for name, tried in self._tries.items() if name in found}
+                self._remove_slot(name, slot)
+        self._tries = {name: tries for name, tries in self._tries.items() if name in found}
         now = time.monotonic()
-        wanted = {
+        missing = {
             name: node
             for name, node in found.items()
             if name not in self._slots and now >= self._tries.get(name, (0, 0.0))[1]
         }
-        if wanted and len(self._slots) >= self._most:
+        if missing and len(self._slots) >= self._most:
             self._make_room(now)
-        for name, node in wanted.items():
+        for name, node in missing.items():
             if len(self._slots) < self._most:
                 where = f"Ray node {node.id[:8]} ({node.address})"
-                slot = Slot(name, where, self._placed(node), self._store)
+                slot = Slot(name, where, self._actor_creator(node), self._store)
                 with self._lock:
                     self._slots[name] = slot
 
@@ -165,31 +165,31 @@ class RayExecutor:
             if not slot.ready and now > slot.since + pending:
                 slot.lose(f"no CPU was free there for {pending:g} seconds")
 
-    def _let_go(self, name: str, slot: Slot) -> None:
+    def _remove_slot(self, name: str, slot: Slot) -> None:
         with self._lock:
             del self._slots[name]
             self._ending = [each for each in [*self._ending, slot] if each.alive()]
         times = self._tries.get(name, (0, 0.0))[0] + 1 if slot.failure else 0
         if slot.failure:
-            self._tell(f"the {slot.node} cannot be used: {slot.failure}")
+            self._warn_once(f"the {slot.node} cannot be used: {slot.failure}")
         self._tries[name] = (times, time.monotonic() + doubled(1.0, times, LONGEST_PAUSE))
 
-    def _tell(self, text: str) -> None:
+    def _warn_once(self, text: str) -> None:
         """Emit a warning only once, not for every slot of a node."""
-        if text not in self._told:
-            if len(self._told) >= MOST_TOLD:
-                self._told.clear()
-            self._told.add(text)
+        if text not in self._warned:
+            if len(self._warned) >= MOST_WARNINGS:
+                self._warned.clear()
+            self._warned.add(text)
             self._warn(text)
 
-    def _placed(self, node: Node) -> Callable[[], Any]:
+    def _actor_creator(self, node: Node) -> Callable[[], Any]:
         """Return a function that creates the actor for a slot of a node."""
         strategy = self._strategy.NodeAffinitySchedulingStrategy(node.id, soft=False)
         options = {
             "num_cpus": 1,
             "max_restarts": 0,
             "max_task_retries": 0,
-            "max_concurrency": 4,  # a call of `end` must not wait for a call of `look`
+            "max_concurrency": 4,  # a call of `end` must not wait for a call of `status`
             "scheduling_strategy": strategy,
         }
         return lambda: self._actor.options(**options).remote(self._setup)
@@ -217,10 +217,10 @@ def connect(ray: Any, address: str) -> None:
     if address == "local":
         # Ray's usage statistics are off unless the operator enables them.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    own = {"include_dashboard": False} if address == "local" else {}
+    options = {"include_dashboard": False} if address == "local" else {}
     try:
-        _knock(address)
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
+        _check_reachable(address)
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **options)
     except Exception as error:
         raise InvalidInput(
             f"no Ray cluster could be reached at {address!r} ({error}); start one with: ray start "
@@ -228,11 +228,11 @@ def connect(ray: Any, address: str) -> None:
         ) from None
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise at once if nothing listens at the address: Ray itself would wait for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
 
 
 def living(nodes: Sequence[dict[str, Any]]) -> list[Node]:

@@ -12,7 +12,7 @@ from bentham.executors.data import Locks
 from bentham.executors.process import Fetch
 from bentham.wire import Lease, Training
 
-LARGEST_KEPT = 2**30  # maximum size of the cached data, in bytes
+LARGEST_CACHE = 2**30  # maximum size of the cached data, in bytes
 
 
 class ObjectStore:
@@ -22,39 +22,39 @@ class ObjectStore:
     that a trial still needs until the trial has it.
     """
 
-    def __init__(self, fetch: Fetch, largest: int = LARGEST_KEPT):
+    def __init__(self, fetch: Fetch, largest: int = LARGEST_CACHE):
         self._fetch, self._largest = fetch, largest
         self._ray: Any = import_module("ray")
         self._lock = threading.Lock()
         self._fetching = Locks()
-        self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[Any, int]] = OrderedDict()
 
-    def put(self, lease: Lease, given_up: Callable[[], bool]) -> Any:
+    def put(self, lease: Lease, cancelled: Callable[[], bool]) -> Any:
         """Return a reference to a lease's data, None if it needs none; raises if it is wrong."""
         training = lease.training
         if training is None:
             return None
         with self._fetching.of(training.hash):
             with self._lock:
-                if training.hash in self._kept:
-                    self._kept.move_to_end(training.hash)
-                    return self._kept[training.hash][0]
-            reference = self._ray.put(self._whole(lease, training, given_up))
+                if training.hash in self._cached:
+                    self._cached.move_to_end(training.hash)
+                    return self._cached[training.hash][0]
+            reference = self._ray.put(self._fetched(lease, training, cancelled))
             with self._lock:
-                self._kept[training.hash] = (reference, training.bytes)
-                total = sum(size for _, size in self._kept.values())
-                while total > self._largest and len(self._kept) > 1:
-                    _, (_, size) = self._kept.popitem(last=False)
+                self._cached[training.hash] = (reference, training.bytes)
+                total = sum(size for _, size in self._cached.values())
+                while total > self._largest and len(self._cached) > 1:
+                    _, (_, size) = self._cached.popitem(last=False)
                     total -= size
             return reference
 
-    def _whole(self, lease: Lease, training: Training, given_up: Callable[[], bool]) -> bytes:
+    def _fetched(self, lease: Lease, training: Training, cancelled: Callable[[], bool]) -> bytes:
         """Fetch the content, and verify it here so that no node gets wrong data."""
         content = bytearray()
-        for piece in self._fetch(lease):
-            if given_up():
+        for chunk in self._fetch(lease):
+            if cancelled():
                 raise InvalidInput("the data is no longer needed")
-            content += piece
+            content += chunk
             if len(content) > training.bytes:
                 break
         if hashlib.sha256(content).hexdigest() != training.hash:

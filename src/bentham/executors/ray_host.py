@@ -22,7 +22,7 @@ from bentham.executors.limits import TrialLimits
 from bentham.executors.process import ProcessExecutor, ProcessTrial
 from bentham.wire import Lease
 
-GLANCE_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class Setup:
     """The configuration of every node: its folder, and the limits and environment of trials.
 
     `algorithms` is the text of the operator's file of commands. The programs that it names are in
-    the folder `beside`, on every node.
+    the folder `programs`, on every node.
     """
 
     folder: str
     limits: TrialLimits = field(default_factory=TrialLimits)
     environment: Mapping[str, str] = field(default_factory=dict)
     algorithms: str | None = None
-    beside: str | None = None
+    programs: str | None = None
 
 
 def make_setup(
@@ -64,8 +64,8 @@ class TrialStatus:
 class SlotHost:
     """The actor of a slot: Ray creates it on the slot's node and calls it from several threads.
 
-    So `end` need not wait for `look`. But calls may overtake each other; so each trial has a
-    number, by which it can be ended even before it has started.
+    This way, `end` need not wait for `status`. But calls may overtake each other. Therefore each
+    trial has a number, by which it can be ended even before it has started.
     """
 
     def __init__(self, setup: Setup):
@@ -80,8 +80,8 @@ class SlotHost:
         """Prepare to run trials; return problems of algorithms left out. Raises if it cannot."""
         setup, folder = self._setup, Path(self._setup.folder)
         plan = CatalogPlan(
-            None if setup.algorithms is None else _written(folder, setup.algorithms),
-            None if setup.beside is None else Path(setup.beside),
+            None if setup.algorithms is None else _write_shared(folder, setup.algorithms),
+            None if setup.programs is None else Path(setup.programs),
         )
         self._executor = ProcessExecutor(
             folder,
@@ -102,15 +102,15 @@ class SlotHost:
             self._trial = self._executor.start(Lease.model_validate_json(lease))
             if self._ended == number:
                 self._trial.kill()
-        return self.look(0.0)
+        return self.status(0.0)
 
-    def look(self, seconds: float) -> TrialStatus:
+    def status(self, seconds: float) -> TrialStatus:
         """Return the trial's status after this many seconds, or earlier if it ends."""
         trial = self._trial
         assert trial is not None
         until = time.monotonic() + seconds
         while (outcome := trial.poll()) is None and time.monotonic() < until:
-            time.sleep(GLANCE_SECONDS)
+            time.sleep(POLL_SECONDS)
         if outcome is None:
             return TrialStatus(None, trial.progress())
         self._content = None
@@ -132,7 +132,7 @@ class SlotHost:
         return [import_module("ray").get(self._content)]
 
 
-def _written(folder: Path, text: str) -> Path:
+def _write_shared(folder: Path, text: str) -> Path:
     """Write the text to a file that all slots of a node share, and return its path."""
     content = text.encode()
     path = folder / f"algorithms-{hashlib.sha256(content).hexdigest()[:16]}.toml"

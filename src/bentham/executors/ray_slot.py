@@ -22,7 +22,7 @@ from bentham.executors.ray_host import TrialStatus
 from bentham.wire import Lease
 
 WAIT_SECONDS = 0.2  # how long a thread waits for Ray before it checks whether to stop
-LOOK_SECONDS = 2.0  # how long a node waits for the end of a trial before it answers
+STATUS_SECONDS = 2.0  # how long a node waits for the end of a trial before it answers
 
 
 class RayTrial:
@@ -30,7 +30,7 @@ class RayTrial:
 
     def __init__(self, lease: Lease):
         self.lease = lease
-        self.unwanted = False
+        self.cancelled = False
         self.begun = False  # whether the node has answered
         self._lock = threading.Lock()
         self._outcome: Outcome | None = None
@@ -43,7 +43,7 @@ class RayTrial:
 
     def kill(self) -> None:
         """Request that the slot's thread kill the trial."""
-        self.unwanted = True
+        self.cancelled = True
 
     def progress(self) -> Progress:
         """Return the progress that the node reported last."""
@@ -53,18 +53,18 @@ class RayTrial:
         """Return what it printed; empty until it has ended."""
         return self._log
 
-    def heard(self, look: TrialStatus) -> None:
+    def handle(self, status: TrialStatus) -> None:
         """Handle a status from the node."""
         self.begun = True
-        self._progress, self._log = look.progress, look.log
-        if look.outcome is not None:
-            self.finish(look.outcome)
+        self._progress, self._log = status.progress, status.log
+        if status.outcome is not None:
+            self.finish(status.outcome)
 
     def finish(self, outcome: Outcome) -> None:
         """Set the outcome, unless it is already set."""
         with self._lock:
             if self._outcome is None:
-                killed = self.unwanted and not isinstance(outcome, Scored)
+                killed = self.cancelled and not isinstance(outcome, Scored)
                 self._outcome = Broken("killed") if killed else outcome
 
 
@@ -72,7 +72,7 @@ class Slot:
     """One CPU of a node, held as long as this object lives; a device while it is `ready`.
 
     `place` creates the actor that holds it; the actor starts once a CPU is free. `over` means that
-    the slot is gone, and `failure` is the reason if it never was ready.
+    the slot no longer exists; `failure` is the reason if it was never ready.
     """
 
     def __init__(self, name: str, node: str, place: Callable[[], Any], store: ObjectStore):
@@ -87,22 +87,22 @@ class Slot:
         self._trials: SimpleQueue[RayTrial | None] = SimpleQueue()
         self._numbers = count()
         self._lock = threading.Lock()
-        self._lost = ""  # why the node is gone
+        self._lost = ""  # why the node was lost
         self._closing = False
         self._thread = threading.Thread(target=self._live, daemon=True, name=f"slot {name}")
         self._thread.start()
 
     def take(self, trial: RayTrial) -> None:
-        """Queue a trial; it is declined if the slot is gone."""
+        """Queue a trial; it is declined if the slot no longer exists."""
         with self._lock:
             if not self.over:
                 self._trials.put(trial)
                 return
-        trial.finish(Declined(f"the slot {self.name} is gone"))
+        trial.finish(Declined(f"the slot {self.name} no longer exists"))
 
-    def lose(self, why: str) -> None:
-        """End without contacting the node, because it is gone."""
-        self._lost = self._lost or why
+    def lose(self, reason: str) -> None:
+        """End without contacting the node, because it was lost."""
+        self._lost = self._lost or reason
         self._trials.put(None)
 
     def close(self) -> None:
@@ -130,19 +130,19 @@ class Slot:
         except _Stopped:
             why = self._lost
         except Exception as error:
-            why, broken = self._lost or self._said(error), True
+            why, broken = self._lost or self._describe(error), True
         if not self.ready:
             self.failure = why
-        # Set the outcome first: code that sees that the slot is gone must find the outcome.
+        # Set the outcome first: code that sees `over` must find the outcome.
         if trial is not None:
             reason = readable(why or "the worker ended")
             trial.finish(Broken(reason) if trial.begun else Declined(reason))
         with self._lock:
             self.ready, self.over = False, True
         while not self._trials.empty():
-            left = self._trials.get()
-            if left is not None:
-                left.finish(Declined(f"the slot {self.name} is gone"))
+            queued = self._trials.get()
+            if queued is not None:
+                queued.finish(Declined(f"the slot {self.name} no longer exists"))
         if self.actor is not None:
             self._free(self.actor, broken or bool(self._lost))
 
@@ -150,10 +150,10 @@ class Slot:
         """Have the node run a trial to its end. Raises if the slot cannot run any more trials."""
         lease = trial.lease
         try:
-            content = self._store.put(lease, lambda: trial.unwanted or self._stopped())
+            content = self._store.put(lease, lambda: trial.cancelled or self._stopped())
         except Exception as error:  # from the server or the disk, or Ray's store is full
-            told = str(error) if isinstance(error, BenthamError) else cause(error)
-            trial.finish(Declined(readable(f"its data could not be fetched: {told}")))
+            reason = str(error) if isinstance(error, BenthamError) else cause(error)
+            trial.finish(Declined(readable(f"its data could not be fetched: {reason}")))
             return
         number = next(self._numbers)
         answer = actor.begin.remote(number, lease.model_dump_json(), [content])
@@ -161,14 +161,14 @@ class Slot:
         while trial.poll() is None:
             if self._stopped():
                 raise _Stopped
-            if trial.unwanted and kill_by is None:
+            if trial.cancelled and kill_by is None:
                 actor.end.remote(number)
                 kill_by = time.monotonic() + PATIENCE_SECONDS
             if kill_by is not None and time.monotonic() > kill_by:
                 raise TimeoutError("the node did not end a trial that was killed")
             if self._ray.wait([answer], timeout=WAIT_SECONDS)[0]:
-                trial.heard(self._ray.get(answer))
-                answer = actor.look.remote(LOOK_SECONDS) if trial.poll() is None else None
+                trial.handle(self._ray.get(answer))
+                answer = actor.status.remote(STATUS_SECONDS) if trial.poll() is None else None
 
     def _answer(self, reference: Any) -> Any:
         """Wait for an answer; raises if the slot has to stop first."""
@@ -188,7 +188,7 @@ class Slot:
         with suppress(Exception):
             self._ray.kill(actor)
 
-    def _said(self, error: Exception) -> str:
+    def _describe(self, error: Exception) -> str:
         """Describe an error without the stack traces that Ray adds to it."""
         if isinstance(error, self._ray.exceptions.RayActorError) and self.ready:
             # It often takes several more seconds until it is known which of the two died.

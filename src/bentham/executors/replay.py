@@ -22,20 +22,20 @@ class ReplayExecutor:
         if not (isfinite(scale) and scale >= 0.0):
             raise InvalidInput(f"the scale is {scale:g}; give 0 or more seconds per unit of cost")
         self._table, self._scale, self._clock = table, scale, clock
-        self._studies = {name: place for place, name in enumerate(table.studies)}
+        self._studies = {name: row for row, name in enumerate(table.studies)}
         self._running: list[ReplayedTrial] = []
-        self._models = {name: place for place, name in enumerate(table.models)}
+        self._models = {name: column for column, name in enumerate(table.models)}
 
     def start(self, lease: Lease) -> "ReplayedTrial":
         """Start a trial; nothing is computed, only time passes."""
         study = self._studies.get(lease.dataset, self._studies.get(lease.study_name))
         model = self._models.get(lease.model)
         if study is None:  # perhaps the wrong table; another worker may be able to run the trial
-            what = f"the table {self._table.name} has no study {lease.dataset!r}"
-            return ReplayedTrial(Declined(what, unable=True), self._clock(), self._clock)
+            reason = f"the table {self._table.name} has no study {lease.dataset!r}"
+            return ReplayedTrial(Declined(reason, unable=True), self._clock(), self._clock)
         if model is None or not isfinite(self._table.scores[study, model]):
-            where = lease.dataset or lease.study_name
-            reason = f"the table {self._table.name} has no score of {lease.model!r} on {where!r}"
+            name = lease.dataset or lease.study_name
+            reason = f"the table {self._table.name} has no score of {lease.model!r} on {name!r}"
             return ReplayedTrial(Broken(reason, final=True), self._clock(), self._clock)
         ends = self._clock() + self._scale * float(self._table.costs[study, model])
         outcome = Scored(float(self._table.scores[study, model]))
@@ -70,8 +70,8 @@ class ReplayedTrial:
 
     def progress(self) -> Progress:
         """Return the fraction of its time that has passed."""
-        whole = self._ends - self._started
-        share = (self._clock() - self._started) / whole if whole > 0.0 else 1.0
+        duration = self._ends - self._started
+        share = (self._clock() - self._started) / duration if duration > 0.0 else 1.0
         return Progress(min(1.0, share))
 
     def log(self) -> bytes:

@@ -23,14 +23,14 @@ from typing import Any, NamedTuple, NoReturn
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 from bentham.executors.limits import MIB, TrialLimits
-from bentham.executors.linux import LINUX, die_with_parent, gain_nothing, see_own_processes_only
+from bentham.executors.linux import LINUX, die_with_parent, forbid_new_privileges, mount_own_proc
 from bentham.executors.outcomes import cause
 from bentham.executors.processes import own_size
 
 LONGEST_REASON = 1000
 MOST_OPEN_FILES = 1024
-# Address space reserved for reporting that the rest is used up.
-_LAST_WORDS = 64 * MIB
+# Address space reserved for reporting that the limit was reached.
+_REPORT_SPACE = 64 * MIB
 # Errors of starting a program that does not exist or is not executable.
 _NOT_INSTALLED = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC)
 
@@ -44,15 +44,15 @@ class Pipes(NamedTuple):
     errors: int
 
 
-def keep(order: Order, limits: TrialLimits, pipes: Pipes, hold: Hold) -> NoReturn:
+def run_keeper(order: Order, limits: TrialLimits, pipes: Pipes, hold: Hold) -> NoReturn:
     """Run the keeper in a new child: start the trial, reap orphans, report how it ended."""
     try:
         try:
             die_with_parent()
-            if _nobody_reads(pipes.status):
+            if _has_no_reader(pipes.status):
                 os._exit(1)
             if hold == "namespace":
-                see_own_processes_only()
+                mount_own_proc()
             os.setpgid(0, 0)
             keeper = os.getpid()
             trial = os.fork()
@@ -60,7 +60,7 @@ def keep(order: Order, limits: TrialLimits, pipes: Pipes, hold: Hold) -> NoRetur
             _decline(pipes.reports, f"could not be started: {cause(error)}")
             os._exit(1)
         if trial == 0:
-            _become(order, limits, pipes, keeper, new_session=hold != "group")
+            _run_trial(order, limits, pipes, keeper, new_session=hold != "group")
         os.closerange(0, pipes.status)
         os.closerange(pipes.status + 1, MOST_OPEN_FILES)
         ended, status = os.waitpid(-1, 0)
@@ -71,13 +71,13 @@ def keep(order: Order, limits: TrialLimits, pipes: Pipes, hold: Hold) -> NoRetur
         os._exit(0)
 
 
-def _nobody_reads(pipe: int) -> bool:
+def _has_no_reader(pipe: int) -> bool:
     poller = select.poll()
     poller.register(pipe, 0)
     return bool(poller.poll(0))
 
 
-def _become(
+def _run_trial(
     order: Order, limits: TrialLimits, pipes: Pipes, keeper: int, new_session: bool
 ) -> NoReturn:
     """Set up this process as the trial, and run it."""
@@ -87,8 +87,8 @@ def _become(
             os._exit(1)
         if new_session:
             os.setsid()
-        gain_nothing()
-        _take_pipes(pipes)
+        forbid_new_privileges()
+        _redirect_streams(pipes)
         os.chdir(order["work"])
         os.environ.clear()
         os.environ.update(order["environment"])
@@ -105,7 +105,7 @@ def _become(
     _call(order["function"], order["job"], pipes.reports)
 
 
-def _take_pipes(pipes: Pipes) -> None:
+def _redirect_streams(pipes: Pipes) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(pipes.out, 1)
@@ -116,7 +116,7 @@ def _take_pipes(pipes: Pipes) -> None:
 
 def _limit(limits: TrialLimits, address_space: int) -> None:
     cpu = math.ceil(limits.cpu_seconds) + 1  # the warden should notice first, with a reason
-    wanted = {
+    values_by_limit = {
         resource.RLIMIT_CORE: (0, 0),
         resource.RLIMIT_CPU: (cpu, cpu + 5),
         resource.RLIMIT_NOFILE: (MOST_OPEN_FILES, MOST_OPEN_FILES),
@@ -125,8 +125,8 @@ def _limit(limits: TrialLimits, address_space: int) -> None:
     # A command may map far more memory than it uses, as GPU programs do, so the warden checks its
     # usage instead. A forked function maps only what it inherited and what it allocates.
     if address_space and LINUX:  # elsewhere a process may map more than that from the start
-        wanted[resource.RLIMIT_AS] = (address_space, address_space + _LAST_WORDS)
-    for kind, values in wanted.items():
+        values_by_limit[resource.RLIMIT_AS] = (address_space, address_space + _REPORT_SPACE)
+    for kind, values in values_by_limit.items():
         _, hard = resource.getrlimit(kind)
         capped = [each if hard == resource.RLIM_INFINITY else min(each, hard) for each in values]
         resource.setrlimit(kind, (capped[0], capped[1]))
@@ -138,10 +138,10 @@ def _execute(command: list[str], reports: int) -> NoReturn:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        what = f"the command {Path(command[0]).name!r} could not be started: {cause(error)}"
-        _decline(reports, what, unable=error.errno in _NOT_INSTALLED)
+        reason = f"the command {Path(command[0]).name!r} could not be started: {cause(error)}"
+        _decline(reports, reason, unable=error.errno in _NOT_INSTALLED)
     except BaseException as error:  # such as a NUL in an argument
-        _say(reports, {"error": f"the command could not be started: {cause(error)}"})
+        _send(reports, {"error": f"the command could not be started: {cause(error)}"})
     os._exit(1)
 
 
@@ -149,7 +149,7 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
     """Call the training function, report its result or error, and exit."""
 
     def report(share: float, scores: list[float]) -> None:
-        _say(reports, {"progress": float(share), "scores": [float(each) for each in scores]})
+        _send(reports, {"progress": float(share), "scores": [float(each) for each in scores]})
 
     try:
         sys.stdout.reconfigure(  # type: ignore[union-attr]
@@ -174,16 +174,16 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # it may have been closed
             stream.flush()
-    _say(reports, message)
+    _send(reports, message)
     os._exit(0)
 
 
 def _decline(pipe: int, reason: str, unable: bool = False) -> None:
     """Report that this machine cannot run the trial, which is not the model's fault."""
-    _say(pipe, {"declined": reason, "unable": unable})
+    _send(pipe, {"declined": reason, "unable": unable})
 
 
-def _say(pipe: int, message: dict[str, Any]) -> None:
+def _send(pipe: int, message: dict[str, Any]) -> None:
     line = json.dumps(message).encode() + b"\n"
     while line:
         line = line[os.write(pipe, line) :]

@@ -33,21 +33,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Runs trials for the process executor.")
     parser.add_argument("--hold", choices=get_args(Hold), default="namespace")
     parser.add_argument("--preload", action="append", default=[], metavar="MODULE")
-    given = parser.parse_args()
+    options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):  # the worker handles them and closes the pipe
         signal.signal(number, signal.SIG_IGN)
     channel = _take_channel()
-    containment = contained(given.hold)
-    if containment.hold != given.hold:
+    containment = contained(options.hold)
+    if containment.hold != options.hold:
         print(f"trials are contained by {containment.hold}: see bentham.executors.containment",
               file=sys.stderr)  # fmt: skip
-    for name in given.preload:
+    for name in options.preload:
         _preload(name)
     gc.freeze()  # so that children do not copy memory that they only read
     with suppress(BrokenPipeError):  # the executor has ended
         channel.send({"ready": containment.hold})
         while (order := channel.take()) is not None:
-            if "kill" not in order:  # it concerned a trial that has already ended
+            if "kill" not in order:  # a kill now is for a trial that has already ended
                 channel.send({"ended": _run(order, containment, channel)})
 
 

@@ -17,21 +17,21 @@ from bentham.errors import BenthamError
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 
-LOOK_SECONDS = 0.2  # between checks whether a task has to end
+POLL_SECONDS = 0.2  # between checks whether a task must end
 CHUNK = 2**16
 
 
 class Task(Protocol):
     """A trial to run, as a warden client sees it."""
 
-    unwanted: bool  # whether it was killed, perhaps before it started
+    cancelled: bool  # whether it was killed, perhaps before it started
     deadline: float | None  # if it has not ended by then, the warden is hung
 
     def prepare(self) -> Order | None:
         """Prepare and return the order; may take long. None if there is nothing to run."""
         ...
 
-    def heard(self, said: dict[str, Any]) -> None:
+    def handle(self, message: dict[str, Any]) -> None:
         """Handle a message from the warden: progress, or the outcome."""
         ...
 
@@ -67,7 +67,7 @@ class WardenClient:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._warden: subprocess.Popen[bytes] | None = None
         self._ready, self._ahead = False, ahead
-        self._said = b""  # answers of the warden that have not been handled yet
+        self._buffer = b""  # answers of the warden that have not been handled yet
         self._closed = False
         self.ready = threading.Event()
         self._sending = threading.Lock()  # held to write to the warden, start it or close it
@@ -103,12 +103,12 @@ class WardenClient:
     def _live(self) -> None:
         if self._ahead:
             with suppress(Exception):  # the first task will fail the same way and report it
-                self._await_ready(self._woken())
+                self._await_ready(self._live_warden())
             self.ready.set()
         while (task := self._tasks.get()) is not None:
             reason = "killed"
             try:
-                warden = self._woken()
+                warden = self._live_warden()
                 order = task.prepare()
                 if order is not None:
                     reason = self._run(warden, task, order)
@@ -118,7 +118,7 @@ class WardenClient:
             task.finish(reason)
         self._reap()
 
-    def _woken(self) -> "subprocess.Popen[bytes]":
+    def _live_warden(self) -> "subprocess.Popen[bytes]":
         """Return a live warden, starting one if needed; it imports while data is fetched."""
         if self._warden is not None and self._warden.poll() is None:
             return self._warden
@@ -126,7 +126,7 @@ class WardenClient:
         with self._sending:
             if self._closed:
                 raise BenthamError("the worker is shutting down")
-            self._ready, self._said = False, b""
+            self._ready, self._buffer = False, b""
             self._warden = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -146,28 +146,28 @@ class WardenClient:
             return "killed"
         if not self._send(order):
             raise BenthamError(f"the process that monitors trials {_how_ended(warden)}")
-        if task.unwanted:  # it may have been killed before the order was sent
+        if task.cancelled:  # it may have been killed before the order was sent
             self.kill_trial()
-        while (line := self._line(warden, task)) is not None:
-            said = json.loads(line)
-            task.heard(said)
-            if "ended" in said:
+        while (line := self._next_line(warden, task)) is not None:
+            message = json.loads(line)
+            task.handle(message)
+            if "ended" in message:
                 return ""
         return f"the process that monitors trials {_how_ended(warden)}"
 
     def _await_ready(self, warden: "subprocess.Popen[bytes]", task: Task | None = None) -> bool:
         """Wait until it has imported what trials need; False if the task is killed first."""
         while not self._ready:
-            line = self._line(warden, task, until_unwanted=True)
-            if line is None and task is not None and task.unwanted:
+            line = self._next_line(warden, task, until_cancelled=True)
+            if line is None and task is not None and task.cancelled:
                 return False
             if line is None:
                 raise BenthamError(f"the process that monitors trials {_how_ended(warden)}")
             self._ready = "ready" in json.loads(line)
         return True
 
-    def _line(
-        self, warden: "subprocess.Popen[bytes]", task: Task | None, until_unwanted: bool = False
+    def _next_line(
+        self, warden: "subprocess.Popen[bytes]", task: Task | None, until_cancelled: bool = False
     ) -> bytes | None:
         """Return the next line of its answers, None at their end; kill it after the deadline.
 
@@ -177,18 +177,18 @@ class WardenClient:
         pipe = warden.stdout.fileno()
         poller = select.poll()
         poller.register(pipe, select.POLLIN)
-        while b"\n" not in self._said:
-            if task is not None and until_unwanted and task.unwanted:
+        while b"\n" not in self._buffer:
+            if task is not None and until_cancelled and task.cancelled:
                 return None
             deadline = None if task is None else task.deadline
             if deadline is not None and time.monotonic() > deadline:
-                warden.kill()  # and everything it runs; the next trial gets a new warden
-            if poller.poll(1e3 * LOOK_SECONDS):
-                piece = os.read(pipe, CHUNK)
-                if not piece:
+                warden.kill()  # this ends everything it runs; the next trial gets a new warden
+            if poller.poll(1e3 * POLL_SECONDS):
+                chunk = os.read(pipe, CHUNK)
+                if not chunk:
                     return None
-                self._said += piece
-        line, _, self._said = self._said.partition(b"\n")
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
     def _send(self, order: Order) -> bool:

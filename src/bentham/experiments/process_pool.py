@@ -21,13 +21,13 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
-def _interrupts_later() -> Iterator[None]:
+def _interrupts_blocked() -> Iterator[None]:
     """Block SIGINT: a process that is interrupted while it imports would print a traceback."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def _begin(begin: Callable[..., None], *arguments: object) -> None:
@@ -56,7 +56,7 @@ def run_in_pool(
     if not tasks:
         return
     workers = min(jobs or os.cpu_count() or 1, len(tasks))
-    before = {name: os.environ.get(name) for name in _THREADS}
+    previous = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited by the processes
     try:
         with ProcessPoolExecutor(
@@ -66,10 +66,10 @@ def run_in_pool(
         ) as pool:
             others = active_children()
             try:
-                with _interrupts_later():  # processes inherit this until `_begin` runs
-                    waiting = {pool.submit(function, task): task for task in tasks}
-                for future in as_completed(waiting):
-                    yield waiting[future], future.result()
+                with _interrupts_blocked():  # processes inherit this until `_begin` runs
+                    pending = {pool.submit(function, task): task for task in tasks}
+                for future in as_completed(pending):
+                    yield pending[future], future.result()
             except BrokenProcessPool:
                 raise BenthamError(
                     "a process of the pool was killed, perhaps because memory ran out; try again "
@@ -82,7 +82,7 @@ def run_in_pool(
                 pool.shutdown(cancel_futures=True)
                 raise
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

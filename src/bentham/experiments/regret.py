@@ -63,7 +63,7 @@ def bench_regret(
             raise InvalidInput(f"unknown variant {name!r}; choose from {', '.join(VARIANTS)}")
     loaded = {name: load_table(name) for name in dict.fromkeys(tables)}
     for table in loaded.values():
-        _refuse_small(table)
+        _check_size(table)
     skipped = [
         {"table": name, "variant": variant, "needs": VARIANTS[variant].needs}
         for name, variant in itertools.product(loaded, variants)
@@ -75,8 +75,8 @@ def bench_regret(
             f"{', '.join(loaded)} lacks; choose other variants, or the table synthetic"
         )
     cells = [
-        Cell(table, count, variant, seed + turn)
-        for table, count, variant, turn in itertools.product(
+        Cell(table, count, variant, seed + number)
+        for table, count, variant, number in itertools.product(
             loaded, dict.fromkeys(devices), plan(variants), range(repeat)
         )
         if possible(loaded[table], VARIANTS[variant])
@@ -104,11 +104,11 @@ def bench_regret(
 
 
 def plan(variants: Sequence[str]) -> list[str]:
-    """Return the variants to run: the given ones, and the two that all are compared with."""
+    """Return the variants to run: those requested, and the two that all are compared with."""
     return list(dict.fromkeys(["paper", "oracle", *variants]))
 
 
-def _refuse_small(table: Table) -> None:
+def _check_size(table: Table) -> None:
     """Reject a table with too few complete studies for the paper's prior, or none to serve."""
     complete = int(np.isfinite(table.scores).all(axis=1).sum())
     history = holdout(table)
@@ -163,21 +163,23 @@ def _summary(
     def runs(name: str) -> list[RunResult]:
         return [measured[Cell(table, devices, name, seed)] for seed in seeds]
 
-    own = runs(variant)
+    measurements = runs(variant)
     summary: dict[str, Any] = {
         "table": table,
         "devices": devices,
         "variant": variant,
-        "regret": float(np.mean([run.regret for run in own])),
+        "regret": float(np.mean([run.regret for run in measurements])),
     }
     for reference in ("paper", "oracle"):
         others = runs(reference)
-        pairs = [(run.regret, other.regret) for run, other in zip(own, others, strict=True)]
+        pairs = [
+            (run.regret, other.regret) for run, other in zip(measurements, others, strict=True)
+        ]
         summary[f"to_{reference}"] = interval(_logs(pairs))
         for place, level in enumerate(LEVELS):
             times = [
                 (run.time_to[place], other.time_to[place])
-                for run, other in zip(own, others, strict=True)
+                for run, other in zip(measurements, others, strict=True)
             ]
             summary[f"time_to_{level:g}_to_{reference}"] = interval(_logs(times))
     return summary
@@ -196,11 +198,11 @@ def interval(logs: Sequence[float]) -> dict[str, float | int | None]:
     if len(logs) == 1:
         return {"ratio": math.exp(centre), "low": None, "high": None, "runs": 1}
     error = float(np.std(logs, ddof=1)) / math.sqrt(len(logs))
-    reach = float(stdtrit(len(logs) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
+    margin = float(stdtrit(len(logs) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
     return {
         "ratio": math.exp(centre),
-        "low": math.exp(centre - reach),
-        "high": math.exp(centre + reach),
+        "low": math.exp(centre - margin),
+        "high": math.exp(centre + margin),
         "runs": len(logs),
     }
 

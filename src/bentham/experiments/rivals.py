@@ -26,7 +26,7 @@ class RoundRobinByRate(RoundRobin):
 
     @classmethod
     def made(cls, seed: int) -> "RoundRobinByRate":  # noqa: ARG003
-        """Make one; the seed is ignored."""
+        """Return a policy; the seed is ignored."""
         return cls()
 
     def values(self, study: StudyState) -> Vector:
@@ -55,26 +55,28 @@ class Alone(RoundRobin):
 
     def _gains(self, study: StudyState) -> Vector:
         block, columns = study.block, study.columns
-        seen = columns[block.arms.status[columns] == Status.OBSERVED]
-        if not len(seen):
+        observed = columns[block.arms.status[columns] == Status.OBSERVED]
+        if not len(observed):
             return np.ones(len(columns))
-        scores = block.belief.score[seen]
+        scores = block.belief.score[observed]
         centre, spread = float(scores.mean()), float(scores.std())
         spread = spread if spread > 0.0 else 1.0
         values = (scores - centre) / spread
-        known = self._matrices[:, seen[:, np.newaxis], seen] + JITTER * np.eye(len(seen))
-        factor = np.linalg.cholesky(known)
-        weighed = np.linalg.solve(
-            factor, np.broadcast_to(values[:, np.newaxis], (len(LENGTHS), len(seen), 1))
+        covariances = self._matrices[:, observed[:, np.newaxis], observed] + JITTER * np.eye(
+            len(observed)
+        )
+        factor = np.linalg.cholesky(covariances)
+        whitened = np.linalg.solve(
+            factor, np.broadcast_to(values[:, np.newaxis], (len(LENGTHS), len(observed), 1))
         )[..., 0]
         # The maximum-likelihood variance in closed form; the profile likelihood picks the length.
-        variance = np.maximum((weighed**2).mean(axis=1), 1e-12)
-        likelihood = -0.5 * len(seen) * np.log(variance) - np.log(
+        variance = np.maximum((whitened**2).mean(axis=1), 1e-12)
+        likelihood = -0.5 * len(observed) * np.log(variance) - np.log(
             np.diagonal(factor, axis1=1, axis2=2)
         ).sum(axis=1)
         best = int(likelihood.argmax())
-        scale = 1.0 if len(seen) == 1 else float(variance[best])
-        rows = np.linalg.solve(factor[best], self._matrices[best][seen[:, np.newaxis], columns])
-        mean = rows.T @ weighed[best]
+        scale = 1.0 if len(observed) == 1 else float(variance[best])
+        rows = np.linalg.solve(factor[best], self._matrices[best][observed[:, np.newaxis], columns])
+        mean = rows.T @ whitened[best]
         sigma = np.sqrt(scale * np.maximum(1.0 + JITTER - (rows**2).sum(axis=0), 0.0))
         return expected_improvement(mean, sigma, (study.incumbent - centre) / spread)

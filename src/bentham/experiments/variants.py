@@ -91,7 +91,7 @@ def holdout(table: Table) -> int:
 
 
 def possible(table: Table, variant: Variant) -> bool:
-    """Return whether the table has what the variant needs."""
+    """Return whether the table has the data that the variant needs."""
     if variant.needs == "synthetic":
         return table.name.startswith("synthetic") and table.features is not None
     return not variant.needs or table.features is not None
@@ -103,13 +103,13 @@ def serve(table: Table, name: str, devices: int, seed: int) -> Run:
     history, served = table.split(holdout(table), seed)
     if not variant.features:
         served = replace(served, features=None)
-    told = history if variant.history else history.only([])
-    # With negative scores the floor is the lowest of them, so that regret is not negative.
+    visible = history if variant.history else history.only([])
+    # If scores are negative, the floor is the lowest one, so that regret is not negative.
     floor = min(0.0, float(np.nanmin(table.scores)))
     experiment = Experiment(
-        table=served, history=told, devices=devices, floor=floor, **variant.settings
+        table=served, history=visible, devices=devices, floor=floor, **variant.settings
     )
-    prior: Prior | LearnedPrior = experiment.make_prior(told)
+    prior: Prior | LearnedPrior = experiment.make_prior(visible)
     policy = variant.policy
     warm_start = experiment.warm_start
     if name == "told":
@@ -126,7 +126,7 @@ def serve(table: Table, name: str, devices: int, seed: int) -> Run:
         warm_start=warm_start,
         cost_exponent=experiment.cost_exponent,
         learn_costs=experiment.costs != "given",
-        past_costs=experiment.past_costs(told),
+        past_costs=experiment.past_costs(visible),
         correct_costs=experiment.correct_costs,
         until_found=True,
         seed=seed,

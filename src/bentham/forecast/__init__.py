@@ -1,6 +1,6 @@
-"""What if there were more devices, or fewer: simulated from what is believed now.
+"""Forecasts of mean regret with more or fewer devices, simulated from the current posterior.
 
-A layer above the core and the service: it reads the pool, and never changes it.
+A layer above the core and the service: it reads the pool and never changes it.
 """
 
 from bentham.forecast.forecast import Question, forecast

@@ -1,6 +1,6 @@
-"""The process that computes one forecast: a question on standard input, lines of JSON out.
+"""The process that computes one forecast: reads a question as JSON, writes lines of JSON.
 
-It ends when its input does, and so with the server, however that ends.
+It ends when its standard input is closed, and so with the server, however that ends.
 """
 
 import json
@@ -19,7 +19,7 @@ from bentham.service import recover
 from bentham.storage import open_log
 
 MEMORY = 4 * 2**30
-# Lines of progress alone are not worth more than this many a second.
+# The minimum time between lines that contain only the progress.
 SECONDS_BETWEEN = 0.2
 
 
@@ -27,16 +27,16 @@ def main() -> None:
     """Answer one question."""
     request = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
-    said = 0.0
+    written = 0.0
     try:
         for piece in _answer(request):
-            if piece.keys() != {"progress"} or time.monotonic() - said > SECONDS_BETWEEN:
-                said = time.monotonic()
-                _say(piece)
+            if piece.keys() != {"progress"} or time.monotonic() - written > SECONDS_BETWEEN:
+                written = time.monotonic()
+                _write(piece)
     except BenthamError as error:
-        _say({"failed": str(error)})
+        _write({"failed": str(error)})
     except MemoryError:
-        _say({"failed": f"it takes more memory than {MEMORY >> 30} GiB; ask for fewer draws"})
+        _write({"failed": f"it needs more than {MEMORY >> 30} GiB of memory; use fewer draws"})
 
 
 def _answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -49,24 +49,25 @@ def _answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from forecast(pool, question, request["now"])
 
 
-def _say(piece: dict[str, Any]) -> None:
+def _write(piece: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(piece, allow_nan=False, separators=(",", ":")) + "\n")
     sys.stdout.flush()
 
 
 def _end_with_input() -> None:
-    # Not through sys.stdin: whoever holds that keeps the interpreter from ending.
+    # Not through sys.stdin: a thread that reads from it holds its lock, so the interpreter cannot
+    # exit.
     while os.read(0, 4096):
         pass
     os._exit(1)
 
 
 if __name__ == "__main__":
-    # Interrupts are for the server, which ends this in its own time.
+    # The server handles interrupts, and stops this process itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.name == "posix":
         import resource
 
-        os.nice(10)  # whoever waits for an answer comes first
+        os.nice(10)  # requests to the server have priority
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     main()

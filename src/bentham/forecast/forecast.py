@@ -1,9 +1,9 @@
-"""When would mean regret fall below a level, with one device or with sixty-four?
+"""Forecasts when mean regret would fall below a level, with 1 to 64 devices.
 
-Worlds are drawn from what is believed now (`core.draws`), and every number of devices under both
-policies is tried in the very same worlds, so that what differs between them is no chance of the
-draw. The first world is tried for the devices that there are and those asked for before all else:
-a first answer is there soon, and gets better from then on.
+Worlds are sampled from the current posterior (`core.worlds.draws`). Every number of devices is
+simulated under both policies in the same worlds, so that differences are not sampling noise. The
+current and the requested number of devices are simulated first, so that a first answer is available
+soon; later worlds refine it.
 """
 
 import time
@@ -22,7 +22,7 @@ from bentham.service import Pool
 DEVICES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 MOST_DEVICES = DEVICES[-1]
 POLICIES: dict[str, str | None] = {"bentham": None, "round-robin": "round-robin"}
-# Curves are followed until mean regret is this share of the level asked for.
+# Curves continue until mean regret is this share of the requested level.
 BEYOND = 0.5
 MOST_DECISIONS = 20_000
 SECONDS = 540.0
@@ -30,7 +30,7 @@ SECONDS = 540.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: None is half of the regret of now, and twice the devices of now."""
+    """The parameters of a forecast; by default half the current regret and twice the devices."""
 
     regret: float | None = None
     devices: int | None = None
@@ -47,15 +47,15 @@ def forecast(
     decisions: int = MOST_DECISIONS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[dict[str, Any]]:
-    """What is found out, piece by piece: each dict replaces what it names of those before.
+    """Yield the result piece by piece: the fields of each dict replace those before.
 
-    After `seconds` it ends with the worlds that it has; each is followed for so many `decisions`
-    at most. The pool is not changed, and must not be changed meanwhile.
+    After `seconds` it ends with the worlds simulated so far; each simulation makes at most
+    `decisions` decisions. The pool is not changed, and must not be changed in the meantime.
     """
-    until = clock() + seconds
+    deadline = clock() + seconds
     start = StartingPoint.of(pool, now)
-    there = len(start.devices)
-    asked = question.devices or max(1, min(MOST_DEVICES, 2 * there))
+    current = len(start.devices)
+    requested = question.devices or max(1, min(MOST_DEVICES, 2 * current))
     draws = _draws(start, question.draws, question.seed)
     gaps = [start.scheduler.shortfall(study.id).gap for study in start.studies]
     estimate = sum(gaps) / max(1, len(gaps))
@@ -63,46 +63,46 @@ def forecast(
     yield {
         "sequence": start.sequence,
         "studies": len(start.studies),
-        "now": there,
-        "devices": asked,
+        "now": current,
+        "devices": requested,
         "estimate": rounded(estimate),
         "regret": rounded(regret),
         "notes": list(start.notes),
     }
-    first = [number for number in dict.fromkeys((there, asked)) if number > 0]
+    first = [number for number in dict.fromkeys((current, requested)) if number > 0]
     others = [number for number in DEVICES if number not in first]
     summary = Summary(regret, first)
     base = start.scheduler.frozen()
-    turns = [(number, policy) for number in (*first, *others) for policy in POLICIES]
-    wanted = question.draws if start.studies else 0
-    total, done, worlds = len(turns) * wanted, 0, 0
-    for world in draws[:wanted]:
-        for number, policy in turns:
-            if clock() > until:
+    rows = [(number, policy) for number in (*first, *others) for policy in POLICIES]
+    count = question.draws if start.studies else 0
+    total, done, worlds = len(rows) * count, 0, 0
+    for world in draws[:count]:
+        for number, policy in rows:
+            if clock() > deadline:
                 break
             horizon = Horizon(regret, decisions, BEYOND if number in first else None)
             scheduler = base.frozen(POLICIES[policy], question.seed)
             simulation = Simulation(start, scheduler, world, number)
-            summary.note(number, policy, simulation.run(horizon))
+            summary.add(number, policy, simulation.run(horizon))
             done += 1
             yield {"progress": done / total}
-            if not worlds:  # what is known of the first is worth showing at once
-                yield _found(summary, worlds)
+            if not worlds:  # show each row of the first world at once
+                yield _results(summary, worlds)
         else:
             worlds += 1
-            yield _found(summary, worlds)
+            yield _results(summary, worlds)
             continue
-        if worlds:  # of the first one some rows are better than none
-            summary.keep(worlds)
+        if worlds:  # some rows of the first world are better than none
+            summary.truncate(worlds)
         break
     yield {
-        **_found(summary, worlds),
+        **_results(summary, worlds),
         "progress": 1.0,
-        "notes": [*start.notes, *_shortcomings(summary, worlds, wanted, decisions, seconds)],
+        "notes": [*start.notes, *_limit_notes(summary, worlds, count, decisions, seconds)],
     }
 
 
-def _found(summary: Summary, worlds: int) -> dict[str, Any]:
+def _results(summary: Summary, worlds: int) -> dict[str, Any]:
     return {"answers": summary.answers(), "curves": summary.curves(), "simulated": worlds}
 
 
@@ -111,19 +111,19 @@ def _draws(start: StartingPoint, count: int, seed: int) -> list[Draw]:
     return draw(start.scheduler, [np.random.default_rng(stream) for stream in streams])
 
 
-def _shortcomings(
-    summary: Summary, worlds: int, asked: int, decisions: int, seconds: float
+def _limit_notes(
+    summary: Summary, worlds: int, requested: int, decisions: int, seconds: float
 ) -> list[str]:
-    """Where less was simulated than was asked for."""
+    """Return notes on what was not simulated because of a limit."""
     notes = []
     if summary.cut:
         notes.append(
-            f"{summary.cut} simulations were given up after {decisions:,} decisions; where nothing "
-            "is said of a time, it is later than that."
+            f"{summary.cut} simulations were stopped after {decisions:,} decisions; where a time "
+            "is missing, it is later than that."
         )
-    if worlds < asked:
+    if worlds < requested:
         notes.append(
-            f"After {seconds:g} seconds {worlds} of {asked} draws were simulated whole; the "
-            "answers are from those."
+            f"After {seconds:g} seconds, {worlds} of {requested} draws were complete; the answers "
+            "use only those."
         )
     return notes

@@ -1,4 +1,4 @@
-"""Forecasts by a process of their own, so that whoever else asks the server does not wait."""
+"""Computes forecasts in separate processes, so that other requests to the server do not wait."""
 
 import asyncio
 import json
@@ -13,15 +13,15 @@ from bentham.errors import ForecastFailed
 from bentham.wire.whatif import WhatIfCreate
 
 COMMAND = (sys.executable, "-m", "bentham.forecast")
-# The process itself ends before that; one that does not is stuck.
+# The timeout. The process ends earlier by itself, unless it is stuck.
 SECONDS = 600.0
 LONGEST_LINE = 4 * 2**20
-# One core is enough: others have work to do on this machine.
+# One core is enough: the server and its devices need the others.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class ForecastProcess:
-    """Starts a process for every question; it reads the log that the server writes."""
+    """Starts a process for every question, which reads the log that the server writes."""
 
     def __init__(
         self,
@@ -30,17 +30,17 @@ class ForecastProcess:
         command: Sequence[str] = COMMAND,
         seconds: float = SECONDS,
     ):
-        self._where = {"data": str(data), "database": database}
+        self._location = {"data": str(data), "database": database}
         self._command, self._seconds = command, seconds
 
     async def __call__(
-        self, asked: WhatIfCreate, now: float
+        self, question: WhatIfCreate, now: float
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """What is found out, piece by piece; closing it ends the process."""
-        request = {**self._where, **asked.model_dump(), "now": now, "seed": 0}
+        """Yield the result piece by piece; closing the generator ends the process."""
+        request = {**self._location, **question.model_dump(), "now": now, "seed": 0}
         process = await asyncio.create_subprocess_exec(
             *self._command,
-            stdin=asyncio.subprocess.PIPE,  # where the database is must not stand among arguments
+            stdin=asyncio.subprocess.PIPE,  # arguments are public, and a database URL is secret
             stdout=asyncio.subprocess.PIPE,
             limit=LONGEST_LINE,
             env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
@@ -48,18 +48,18 @@ class ForecastProcess:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            with suppress(ConnectionError):  # who ended already is heard of below
+            with suppress(ConnectionError):  # it has ended: its exit code is reported below
                 process.stdin.write(json.dumps(request).encode() + b"\n")
                 await process.stdin.drain()
             loop = asyncio.get_running_loop()
-            until = loop.time() + self._seconds
-            while line := await _line(process.stdout, until - loop.time()):
+            deadline = loop.time() + self._seconds
+            while line := await _line(process.stdout, deadline - loop.time()):
                 yield _piece(line)
             code = await process.wait()
             if code:
                 raise ForecastFailed(
-                    f"the process that computes it ended with code {code}; try fewer draws, and "
-                    "see the server's log"
+                    f"the forecast process ended with code {code}; use fewer draws, and see the "
+                    "server's log"
                 )
         finally:
             with suppress(ProcessLookupError):
@@ -72,9 +72,9 @@ async def _line(stream: asyncio.StreamReader, left: float) -> bytes:
         async with asyncio.timeout(left):
             return await stream.readline()
     except TimeoutError:
-        raise ForecastFailed("it took too long, and was given up; ask for fewer draws") from None
+        raise ForecastFailed("it took too long and was stopped; use fewer draws") from None
     except ValueError:
-        raise ForecastFailed("the process that computes it said too much at once") from None
+        raise ForecastFailed("the forecast process sent a line that is too long") from None
 
 
 def _piece(line: bytes) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _piece(line: bytes) -> dict[str, Any]:
     except ValueError:
         piece = None
     if not isinstance(piece, dict):
-        raise ForecastFailed("the process that computes it did not say what was expected")
+        raise ForecastFailed("the forecast process sent unexpected output")
     if "failed" in piece:
         raise ForecastFailed(str(piece["failed"]))
     return piece

@@ -1,4 +1,4 @@
-"""What a simulation starts from: the pool as it is, in as much as it matters for what comes."""
+"""The starting point of a simulation: the part of the current state that affects the forecast."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ class OpenStudy:
 
     id: str
     tenant: str
-    dataset: str  # as the scheduler calls it
+    dataset: str  # the scheduler's name for it
     models: frozenset[str]
     value: float  # its best score so far, or its floor
-    scored: bool  # whether it has any
+    scored: bool  # whether it has a score
     stop: Mapping[str, float | None]
-    ended: int  # trials, with a score or without
-    running: int  # trials on its behalf
-    untried: int  # models
+    ended: int  # the number of its trials that ended, with a score or without
+    running: int  # the number of its running trials
+    untried: int  # the number of its untried models
     device_seconds: float
 
     @staticmethod
     def of(study: Study) -> "OpenStudy":
-        """What matters of a study of the pool."""
+        """Return the starting point of a study of the pool."""
         counts = study.counts
         return OpenStudy(
             study.id,
@@ -43,23 +43,23 @@ class OpenStudy:
 
 
 class Listers:
-    """Which studies an arm serves, by their places in the start."""
+    """The studies that list each arm, by their index in the starting point."""
 
     def __init__(self, studies: tuple[OpenStudy, ...]):
         self._studies = studies
-        self._places: dict[str, list[int]] = {}
-        for place, study in enumerate(studies):
-            self._places.setdefault(study.dataset, []).append(place)
+        self._indexes: dict[str, list[int]] = {}  # by dataset
+        for index, study in enumerate(studies):
+            self._indexes.setdefault(study.dataset, []).append(index)
 
     def of(self, dataset: str, model: str) -> list[tuple[int, OpenStudy]]:
-        """The studies that list an arm, with their places."""
-        found = ((place, self._studies[place]) for place in self._places.get(dataset, ()))
-        return [(place, study) for place, study in found if model in study.models]
+        """Return the studies that list an arm, with their indexes."""
+        studies = ((index, self._studies[index]) for index in self._indexes.get(dataset, ()))
+        return [(index, study) for index, study in studies if model in study.models]
 
 
 @dataclass(frozen=True, slots=True)
 class RunningTrial:
-    """A trial that runs."""
+    """A running trial; `elapsed` is the time it had run when the simulation started."""
 
     number: int
     device: str
@@ -79,13 +79,13 @@ class StartingPoint:
     devices: tuple[str, ...]
     studies: tuple[OpenStudy, ...]
     running: tuple[RunningTrial, ...]
-    limits: Mapping[str, int]  # of running trials, by tenant
+    limits: Mapping[str, int]  # on running trials, by tenant
     now: float
     notes: list[str] = field(default_factory=list)
 
     @staticmethod
     def of(pool: Pool, now: float) -> "StartingPoint":
-        """What matters of the pool. It must not change while this is used."""
+        """Return the starting point of a pool, which must not change while this is used."""
         now = max(now, pool.time)
         scheduler = pool.scheduler
         studies = tuple(OpenStudy.of(pool.studies[name]) for name in scheduler.studies)
@@ -102,37 +102,37 @@ class StartingPoint:
             for trial in sorted(pool.running.values(), key=lambda trial: trial.number)
         )
         limits = {
-            name: int(most)
+            name: int(limit)
             for name, tenant in pool.limited.items()
-            if (most := tenant.limits.get("running_trials")) is not None
+            if (limit := tenant.limits.get("running_trials")) is not None
         }
-        found = StartingPoint(
+        start = StartingPoint(
             scheduler, pool.sequence, tuple(pool.devices), studies, running, limits, now
         )
-        found.notes.extend(_notes(pool, studies))
-        return found
+        start.notes.extend(_notes(pool, studies))
+        return start
 
 
 def _notes(pool: Pool, studies: tuple[OpenStudy, ...]) -> list[str]:
-    """What the answers do not know of, where it applies."""
+    """Return notes on the assumptions and omissions that apply to this pool."""
     notes = []
     if not studies:
         notes.append("No study is being served, so there is nothing to simulate.")
-    held = sum(t.limits.get("running_trials") is not None for t in pool.limited.values())
-    if held:
+    trial_limits = sum(t.limits.get("running_trials") is not None for t in pool.limited.values())
+    if trial_limits:
         notes.append(
-            f"Limits of running trials (of tenants: {held}) hold: beyond them more devices do "
-            "nothing for those tenants."
+            f"Limits on running trials apply (tenants: {trial_limits}): beyond them, more devices "
+            "do not help those tenants."
         )
-    timed = [
+    time_limits = [
         name
         for name, tenant in pool.limited.items()
         if tenant.limits.get("device_seconds_per_day") is not None
     ]
-    if timed:
+    if time_limits:
         notes.append(
-            f"Limits of device time per day (of tenants: {len(timed)}) are left out: with "
-            "them it takes longer."
+            f"Daily limits on device time (tenants: {len(time_limits)}) are ignored: with them, "
+            "it takes longer."
         )
     paused = sum(study.state == "paused" for study in pool.studies.values())
     if paused:
@@ -140,13 +140,13 @@ def _notes(pool: Pool, studies: tuple[OpenStudy, ...]) -> list[str]:
     stopping = sum(any(value is not None for value in study.stop.values()) for study in studies)
     if stopping:
         notes.append(
-            f"Studies with a stop rule ({stopping}) end by it, and count from then on with the "
-            "regret that they end with."
+            f"Studies with a stop rule ({stopping}) end when it is met, and keep counting with "
+            "their final regret."
         )
     kinds = {device.kind for device in pool.devices.values()}
     if len(kinds) > 1:
         notes.append(
-            f"The {len(kinds)} kinds of devices are taken to be equally fast, and so are devices "
-            "that are added."
+            f"The {len(kinds)} kinds of devices, and devices that are added, are assumed to be "
+            "equally fast."
         )
     return notes

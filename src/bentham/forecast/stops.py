@@ -1,21 +1,26 @@
-"""Stop rules in a simulation: a study that meets one is served no more."""
+"""Stop rules in a simulation: a study that meets one is no longer served."""
 
 from functools import partial
 
 from bentham.core import Scheduler
-from bentham.core.problem.stop_rules import DEADLINE, StudyProgress, stop_reason, wants_no_more
+from bentham.core.problem.stop_rules import (
+    DEADLINE,
+    StudyProgress,
+    stop_reason,
+    trial_limit_reached,
+)
 from bentham.core.worlds.virtual_time import VirtualPool
 from bentham.forecast.starting_point import Listers, OpenStudy, RunningTrial, StartingPoint
 
 
 class _Counts:
-    """What stop rules look at, of one study."""
+    """The progress of one study that its stop rules depend on."""
 
     def __init__(self, study: OpenStudy, running: dict[tuple[str, str], int]):
         self.study = study
         self.ended, self.seconds = study.ended, study.device_seconds
-        self.own = study.running  # trials that run on its behalf
-        # The models that are tried by its own trials, or by those of others over the same data.
+        self.own = study.running  # the number of its own running trials
+        # Running trials of its models, its own and those of other studies on the same data.
         self.running = sum(
             count
             for (dataset, model), count in running.items()
@@ -26,13 +31,13 @@ class _Counts:
 
 
 class Stops:
-    """Which studies end, and when. Studies without a stop rule cost nothing."""
+    """Ends the studies that meet a stop rule. Studies without one cost nothing."""
 
     def __init__(
         self, start: StartingPoint, scheduler: Scheduler, listers: Listers, pool: VirtualPool
     ):
         self._scheduler, self._listers, self._now = scheduler, listers, start.now
-        self._begun = {trial.number: -trial.elapsed for trial in start.running}
+        self._start_times = {trial.number: -trial.elapsed for trial in start.running}
         running: dict[tuple[str, str], int] = {}
         for trial in start.running:
             arm = trial.dataset, trial.model
@@ -45,32 +50,32 @@ class Stops:
         for counts in self._counts.values():
             deadline = counts.study.stop.get(DEADLINE)
             if deadline is not None:
-                at = max(0.0, float(deadline) - start.now)
-                pool.at(at, partial(self._end, counts.study.id))
+                time = max(0.0, float(deadline) - start.now)
+                pool.at(time, partial(self._end, counts.study.id))
 
     def started(self, trial: RunningTrial, time: float) -> None:
-        """A trial started."""
+        """Record that a trial started."""
         if not self._counts:
             return
-        self._begun[trial.number] = time
+        self._start_times[trial.number] = time
         for _, study in self._listers.of(trial.dataset, trial.model):
             if (counts := self._counts.get(study.id)) is not None:
                 counts.running += 1
                 counts.untried -= 1
         if (own := self._counts.get(trial.study)) is not None:
             own.own += 1
-            if wants_no_more(own.study.stop, own.own + own.ended):
+            if trial_limit_reached(own.study.stop, own.own + own.ended):
                 self._end(trial.study)
 
     def ended(self, trial: RunningTrial, time: float) -> None:
-        """A trial ended with a score."""
+        """Record that a trial ended with a score."""
         if not self._counts:
             return
-        begun = self._begun.pop(trial.number)
+        started = self._start_times.pop(trial.number)
         if (own := self._counts.get(trial.study)) is not None:
             own.own -= 1
             own.ended += 1
-            own.seconds += time - begun
+            own.seconds += time - started
         for _, study in self._listers.of(trial.dataset, trial.model):
             if (counts := self._counts.get(study.id)) is not None:
                 counts.running -= 1

@@ -1,4 +1,4 @@
-"""What the simulated worlds say together: answers and curves, with their bands."""
+"""Summarises the simulated worlds: answers and curves, with their bands."""
 
 import math
 from collections.abc import Sequence
@@ -8,23 +8,23 @@ from bentham.forecast.simulation import Course
 
 LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
 POINTS = 100
-# No curve goes on for longer than this, times what the slowest takes to get there.
+# Curves end at this multiple of the time at which the slowest of them reaches the level.
 FURTHER = 1.25
-Key = tuple[int, str]  # how many devices, and which policy
+Key = tuple[int, str]  # the number of devices, and the policy
 
 
 class Summary:
-    """Courses by the number of devices and the policy."""
+    """The simulated courses, by number of devices and policy."""
 
     def __init__(self, regret: float, drawn: Sequence[int]):
-        """`regret` is the level asked for, `drawn` are the numbers of devices to draw curves of."""
+        """`regret` is the requested level; curves are drawn for the numbers of devices `drawn`."""
         self._regret, self._drawn = regret, tuple(drawn)
-        self._reached: dict[Key, list[float]] = {}
+        self._reached: dict[Key, list[float]] = {}  # when each world reached the level
         self._courses: dict[Key, list[Course]] = {}
-        self.cut = 0  # courses that were given up before they got there
+        self.cut = 0  # the number of courses that were stopped before they reached the level
 
-    def note(self, devices: int, policy: str, course: Course) -> None:
-        """One more world."""
+    def add(self, devices: int, policy: str, course: Course) -> None:
+        """Add the course of one world."""
         time = course.regret.time_to(self._regret)
         reached = math.inf if time is None else time
         self._reached.setdefault((devices, policy), []).append(reached)
@@ -32,15 +32,15 @@ class Summary:
         if devices in self._drawn:
             self._courses.setdefault((devices, policy), []).append(course)
 
-    def keep(self, worlds: int) -> None:
-        """Only the first so many worlds: rows can be compared if they are of the same."""
+    def truncate(self, worlds: int) -> None:
+        """Keep only the first `worlds` worlds: rows are comparable only over the same worlds."""
         for times in self._reached.values():
             del times[worlds:]
         for courses in self._courses.values():
             del courses[worlds:]
 
     def answers(self) -> list[dict[str, Any]]:
-        """When mean regret falls below the level, for each number of devices and policy."""
+        """Return when mean regret falls below the level, by number of devices and policy."""
         return [
             {
                 "devices": devices,
@@ -54,10 +54,10 @@ class Summary:
         ]
 
     def curves(self) -> list[dict[str, Any]]:
-        """Mean regret over time, for the few numbers of devices that were chosen.
+        """Return mean regret over time, for the numbers of devices chosen for curves.
 
-        Each goes as far as it was followed, but not much beyond the time at which the slowest
-        gets to the level.
+        Each curve covers the simulated time, but not much beyond the time at which the slowest
+        reaches the level.
         """
         horizon = self._horizon()
         curves = []
@@ -71,8 +71,8 @@ class Summary:
 
     def _horizon(self) -> float:
         reached = [quantile(self._reached[key], HIGH) for key in self._courses]
-        there = max(filter(math.isfinite, reached), default=0.0)
-        return FURTHER * there if there > 0.0 else math.inf
+        slowest = max(filter(math.isfinite, reached), default=0.0)
+        return FURTHER * slowest if slowest > 0.0 else math.inf
 
 
 def _bands(courses: Sequence[Course], times: Sequence[float]) -> dict[str, list[float]]:
@@ -84,21 +84,21 @@ def _bands(courses: Sequence[Course], times: Sequence[float]) -> dict[str, list[
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that this share stays below, between neighbours in proportion; may be infinite."""
+    """Return a quantile, interpolated linearly; it may be infinite."""
     ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    rest = place - below
+    position = share * (len(ordered) - 1)
+    below = math.floor(position)
+    rest = position - below
     if rest == 0.0 or math.isinf(ordered[below]):
         return ordered[below]
     return ordered[below] + rest * (ordered[below + 1] - ordered[below])
 
 
 def finite(value: float) -> float | None:
-    """None where it is infinite."""
+    """Return the rounded value, or None if it is infinite."""
     return rounded(value) if math.isfinite(value) else None
 
 
 def rounded(value: float) -> float:
-    """Six digits: more are noise, and make answers long."""
+    """Round to six significant digits: more would be noise and make replies long."""
     return float(f"{value:.6g}")

@@ -22,11 +22,11 @@ from bentham.service import NO_TOKEN, UNKNOWN, Caller, Refusal, Service, Unauthe
 logger = structlog.get_logger("bentham.http")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # Frequent requests are logged at debug level unless they fail.
-_BUSY = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
+_FREQUENT = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
 REMEMBERED = 10_000
 # Default headers; a response may override each. A response that is opened in its own tab, such as a
 # trial's log or a script, must not act as a page.
-_USUAL = (
+_DEFAULT_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -71,8 +71,10 @@ class Gate:
             return
         began = time.perf_counter()
         headers = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"")
-        name = given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        requested_id = headers.get(b"x-request-id", b"")
+        name = (
+            requested_id.decode() if _REQUEST_ID.fullmatch(requested_id) else secrets.token_hex(8)
+        )
         scope.setdefault("state", {})["request_id"] = name
         status = 0
 
@@ -81,8 +83,8 @@ class Gate:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 own = list(message.get("headers", ()))
-                said = {header for header, _ in own}
-                own += [usual for usual in _USUAL if usual[0] not in said]
+                present = {header for header, _ in own}
+                own += [default for default in _DEFAULT_HEADERS if default[0] not in present]
                 message["headers"] = [*own, (b"x-request-id", name.encode())]
             await send(message)
 
@@ -92,7 +94,7 @@ class Gate:
                 await refusal(scope, receive, sending)
             else:
                 await self._app(scope, self._bounded(scope, receive, name, sending), sending)
-        except _SentAway:
+        except _AlreadyAnswered:
             pass
         finally:
             self._note(scope, status, time.perf_counter() - began, name)
@@ -119,10 +121,10 @@ class Gate:
         named = sum(header == b"authorization" for header, _ in scope["headers"])
         if named > 1:
             return problem(400, "Bad request", "send one Authorization header, not several", name)
-        shown = named or session
-        if known is None and _is_guarded(scope) and (self._service.ready or not shown):
-            trouble = self._sessions.trouble(headers.get(b"cookie", b""))
-            text = UNKNOWN if named else trouble or NO_TOKEN
+        has_credentials = named or session
+        if known is None and _is_guarded(scope) and (self._service.ready or not has_credentials):
+            explanation = self._sessions.explain(headers.get(b"cookie", b""))
+            text = UNKNOWN if named else explanation or NO_TOKEN
             # GET /v1/session needs no session: it is the first request of the page.
             if text != NO_TOKEN or scope["path"] != ADDRESS or scope["method"] not in SAFE:
                 return refused(Unauthenticated(text), name)
@@ -182,13 +184,13 @@ class Gate:
                     headers={"Connection": "close"},
                 )  # fmt: skip
                 await slow(scope, receive, send)
-                raise _SentAway from None
+                raise _AlreadyAnswered from None
             if message["type"] == "http.request":
                 left -= len(message.get("body", b""))
                 whole = not message.get("more_body", False)
                 if left < 0:
                     await self._too_large(scope, name)(scope, receive, send)
-                    raise _SentAway
+                    raise _AlreadyAnswered
             return message
 
         return receiving
@@ -196,7 +198,7 @@ class Gate:
     def _note(self, scope: Scope, status: int, seconds: float, name: str) -> None:
         route = getattr(scope.get("route"), "path", "unknown")
         self._metrics.answered(scope["method"][:8], route, status, seconds)
-        write = logger.debug if status < 400 and _BUSY.search(scope["path"]) else logger.info
+        write = logger.debug if status < 400 and _FREQUENT.search(scope["path"]) else logger.info
         write(
             "request",
             request=name,
@@ -214,7 +216,7 @@ def _is_guarded(scope: Scope) -> bool:
     return path == "/metrics" or (path.startswith("/v1/") and path != "/v1/openapi.json")
 
 
-class _SentAway(BaseException):
+class _AlreadyAnswered(BaseException):
     """The client has its response already; the app's own response is discarded.
 
     Not an Exception: FastAPI would turn one that is raised while it reads a body into a second

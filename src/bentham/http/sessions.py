@@ -100,9 +100,9 @@ class Sessions:
         session.name = secrets.token_hex(6)
         self._all[session.digest] = session
         self._of.setdefault(owner, {})[session] = None
-        return session, self._crumbs(name, KEPT_SECONDS if keep else None)
+        return session, self._set_cookie(name, KEPT_SECONDS if keep else None)
 
-    def trouble(self, cookies: bytes) -> str:
+    def explain(self, cookies: bytes) -> str:
         """Explain why `find` returns None for these cookies; empty if none is a session's."""
         named = len(set(self._form.findall(cookies)))
         return SEVERAL if named > 1 else ENDED if named else ""
@@ -138,9 +138,9 @@ class Sessions:
                 del self._of[session.owner]
             for each in session.streams:
                 each.put(None)
-        return self._crumbs("", 0.0)
+        return self._set_cookie("", 0.0)
 
-    def _crumbs(self, value: str, seconds: float | None) -> str:
+    def _set_cookie(self, value: str, seconds: float | None) -> str:
         age = "" if seconds is None else f"; Max-Age={seconds:.0f}"
         secure = "; Secure" if self._secure else ""
         return f"{self.cookie}={value}; HttpOnly; SameSite=Strict; Path=/{age}{secure}"
@@ -164,8 +164,8 @@ def check_change(
         if kind != b"application/json":
             raise Invalid("the token must be JSON; send it with Content-Type: application/json")
         return
-    given = headers.get(b"x-csrf-token", b"")
-    if session is not None and not hmac.compare_digest(given, session.csrf.encode()):
+    csrf = headers.get(b"x-csrf-token", b"")
+    if session is not None and not hmac.compare_digest(csrf, session.csrf.encode()):
         raise Forbidden(FORGED)
 
 

@@ -13,7 +13,7 @@ Row = tuple[str, str, int, IntervalEstimate]
 
 def ratios(evidence: Evidence) -> list[Row]:
     """Return rows of (table, variant, devices, cumulative regret relative to the paper's)."""
-    wanted = [
+    compared = [
         (table, variant, devices)
         for table in evidence.compared
         for variant in BEYOND
@@ -21,7 +21,7 @@ def ratios(evidence: Evidence) -> list[Row]:
     ] + [(SYNTHETIC, variant, devices) for variant in BEYOND for devices in SYNTHETIC_DEVICES]
     return [
         (table, variant, devices, gain(evidence, table, variant, devices))
-        for table, variant, devices in wanted
+        for table, variant, devices in compared
     ]
 
 

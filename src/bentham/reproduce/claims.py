@@ -24,23 +24,23 @@ class Verdict(StrEnum):
 class Measurement:
     """One number behind a verdict, with its 95 % interval if it has one."""
 
-    what: str
+    name: str
     value: float
     low: float | None = None
     high: float | None = None
     claimed: float | None = None
 
     @staticmethod
-    def of(what: str, estimate: IntervalEstimate, claimed: float | None = None) -> "Measurement":
-        """Make a measurement from an estimate; it has no interval if that is infinite."""
+    def of(name: str, estimate: IntervalEstimate, claimed: float | None = None) -> "Measurement":
+        """Make a measurement from an estimate; without an interval if that is infinite."""
         if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
-            return Measurement(what, estimate.value, claimed=claimed)
-        return Measurement(what, estimate.value, estimate.low, estimate.high, claimed)
+            return Measurement(name, estimate.value, claimed=claimed)
+        return Measurement(name, estimate.value, estimate.low, estimate.high, claimed)
 
     def plain(self) -> dict[str, Any]:
         """Return the measurement as JSON data, rounded and without missing values."""
         numbers = {"value": self.value, "low": self.low, "high": self.high, "paper": self.claimed}
-        return {"what": self.what} | {
+        return {"what": self.name} | {
             key: rounded(number) for key, number in numbers.items() if number is not None
         }
 
@@ -79,7 +79,7 @@ def rounded(number: float) -> float:
     return float(f"{number:.{DIGITS}g}")
 
 
-# For the rules: what `together` does, alone and with `above` and `below`.
+# How `together` combines verdicts, alone and with `above` and `below`; part of the rules.
 JOINED = (
     "All met: holds. All failed: does not hold. All undecided: cannot be tested. Mixed: holds in "
     "part."
@@ -109,9 +109,9 @@ def below(estimate: IntervalEstimate, threshold: float) -> Verdict:
     return Verdict.FAILS if estimate.low > threshold else Verdict.UNTESTED
 
 
-def both(holds: bool, too: bool) -> Verdict:
+def both(first: bool, second: bool) -> Verdict:
     """Combine two conditions that are not random."""
-    return together([Verdict.HOLDS if one else Verdict.FAILS for one in (holds, too)])
+    return together([Verdict.HOLDS if holds else Verdict.FAILS for holds in (first, second)])
 
 
 def explained(verdict: Verdict, why: str) -> str:

@@ -29,7 +29,7 @@ EARLY = 0.03  # the regret that the paper mentions for AZURE
 
 
 def more_devices(evidence: Evidence) -> Claim:
-    """Figure 3."""
+    """Judge that regret falls faster with more devices (Figure 3)."""
     measured, verdicts = [], []
     for table in evidence.compared:
         levels = evidence.curves(table, "paper", 1).levels()
@@ -42,8 +42,8 @@ def more_devices(evidence: Evidence) -> Claim:
             )
             verdicts.append(above(faster, 1.0))
     verdict = together(verdicts)
-    sure = sum(one is Verdict.HOLDS for one in verdicts)
-    why = f"{sure} of {len(verdicts)} doublings of devices clearly make the regret fall faster."
+    clear = sum(verdict is Verdict.HOLDS for verdict in verdicts)
+    why = f"{clear} of {len(verdicts)} doublings of devices clearly make the regret fall faster."
     return Claim(
         "more-devices-faster",
         "Section 6.3, Figure 3",
@@ -57,8 +57,11 @@ def more_devices(evidence: Evidence) -> Claim:
 
 
 def more_studies(evidence: Evidence) -> Claim:
-    """Figure 3, compared between tables."""
-    found = {table: _of_eight(evidence, table) for table in (*evidence.compared, *STUDY_TABLES)}
+    """Judge that the speed-up is larger with more studies (Figure 3, compared between tables)."""
+    found = {
+        table: _eight_devices_speed_up(evidence, table)
+        for table in (*evidence.compared, *STUDY_TABLES)
+    }
     counts = np.log([evidence.served(table) for table in STUDY_TABLES])
     centred = counts - counts.mean()
     logs = np.array([found[table].logs for table in STUDY_TABLES])
@@ -114,7 +117,7 @@ def more_studies(evidence: Evidence) -> Claim:
 
 
 def early_on_azure(evidence: Evidence) -> Claim:
-    """Figure 3, AZURE, at a regret of 0.03."""
+    """Judge that the speed-up on AZURE is largest in reaching a regret of 0.03 (Figure 3)."""
     one = evidence.curves(STANDIN, "paper", 1)
     runs = evidence.scale.repeats
     level = np.array([EARLY])
@@ -127,7 +130,7 @@ def early_on_azure(evidence: Evidence) -> Claim:
                 faster.typical,
             )
         )
-    typical = _of_eight(evidence, STANDIN)
+    typical = _eight_devices_speed_up(evidence, STANDIN)
     ratio = ratio_estimate(faster.logs - typical.logs, runs)
     measured += [
         Measurement.of("stand-in: speed-up from 1 to 8 devices, mean over levels", typical.typical),
@@ -153,13 +156,13 @@ def early_on_azure(evidence: Evidence) -> Claim:
     )
 
 
-def _of_eight(evidence: Evidence, table: str) -> SpeedUp:
+def _eight_devices_speed_up(evidence: Evidence, table: str) -> SpeedUp:
     one = evidence.curves(table, "paper", 1)
     return speed_up(one, evidence.curves(table, "paper", 8), one.levels())
 
 
 def up_to_four_devices(evidence: Evidence) -> Claim:
-    """Figure 4."""
+    """Judge that mdmt beats round robin with two and with four devices (Figure 4)."""
     measured, verdicts, words = [], [], []
     for rival, reading in READINGS.items():
         for devices in (2, 4):
@@ -186,18 +189,18 @@ def up_to_four_devices(evidence: Evidence) -> Claim:
 
 
 def eight_devices(evidence: Evidence) -> Claim:
-    """Section 6.3: 8 devices, 9 studies."""
+    """Judge that mdmt and round robin are about equal: 8 devices, 9 studies (Section 6.3)."""
     measured, verdicts, words = [], [], []
     for rival, reading in READINGS.items():
         less = gain(evidence, STANDIN, rival, 8)
         measured.append(
             Measurement.of(f"stand-in: cumulative regret, round robin {reading} / mdmt", less, 1.0)
         )
-        sides = {below(less, MARGIN), above(less, 1.0 / MARGIN)}
+        bounds = {below(less, MARGIN), above(less, 1.0 / MARGIN)}
         verdicts.append(
             Verdict.FAILS
-            if Verdict.FAILS in sides
-            else (Verdict.UNTESTED if Verdict.UNTESTED in sides else Verdict.HOLDS)
+            if Verdict.FAILS in bounds
+            else (Verdict.UNTESTED if Verdict.UNTESTED in bounds else Verdict.HOLDS)
         )
         words.append(f"{in_words(less, 'x')} {reading}")
     verdict = together(verdicts)
@@ -214,7 +217,7 @@ def eight_devices(evidence: Evidence) -> Claim:
 
 
 def near_linear(evidence: Evidence) -> Claim:
-    """Figure 5."""
+    """Judge that the speed-up on the synthetic problem is nearly linear (Figure 5)."""
     measured, verdicts, words = [], [], []
     most = SYNTHETIC_DEVICES[-1]
     for variant, name in (

@@ -24,7 +24,7 @@ WHERE = "Section 6.2, Figure 2"
 
 
 def five_times(evidence: Evidence) -> Claim:
-    """Figure 2, AZURE."""
+    """Judge the speed-up on AZURE (Figure 2)."""
     measured, verdicts, words = [], [], []
     paper, random = evidence.curves(STANDIN, "paper", 1), gain(evidence, STANDIN, "random", 1)
     for rival, reading in READINGS.items():
@@ -66,7 +66,7 @@ def five_times(evidence: Evidence) -> Claim:
 
 
 def because_of_studies(evidence: Evidence) -> Claim:
-    """The cause that the paper gives for AZURE."""
+    """Judge the cause that the paper gives for the speed-up on AZURE."""
     with_cost = gain(evidence, STANDIN, "round-robin-rate", 1)
     without = regret_ratio(
         evidence.curves(STANDIN, "round-robin", 1),
@@ -113,7 +113,7 @@ def because_of_studies(evidence: Evidence) -> Claim:
 
 
 def no_speed_up(evidence: Evidence) -> Claim:
-    """Figure 2, DEEPLEARNING."""
+    """Judge that there is no speed-up on DEEPLEARNING (Figure 2)."""
     statement = "On DEEPLEARNING with one device, there is no significant speed-up."
     rule = (
         f"One condition for each reading of round robin: its cumulative regret is less than "
@@ -148,7 +148,7 @@ def no_speed_up(evidence: Evidence) -> Claim:
 
 
 def because_of_spread(evidence: Evidence) -> Claim:
-    """The cause that the paper gives for the difference between the two tables."""
+    """Judge the cause that the paper gives for the difference between the two tables."""
     spreads = np.array([spread(evidence.tables[table]).mean() for table in SPREAD_TABLES])
     stated = {STANDIN: 0.12, DEEPLEARNING: 0.04}
     measured = [
@@ -163,13 +163,13 @@ def because_of_spread(evidence: Evidence) -> Claim:
     for rival, reading in READINGS.items():
         gains = np.array([gain(evidence, table, rival, 1).value for table in SPREAD_TABLES])
         faster = [against(evidence, table, rival, 1).typical.value for table in SPREAD_TABLES]
-        for what, values in (("gain in regret", gains), ("speed-up", np.array(faster))):
+        for name, values in (("gain in regret", gains), ("speed-up", np.array(faster))):
             correlation = rank_correlation(spreads, values)
             verdicts.append(above(correlation, 0.0))
             found.append(in_words(correlation))
             measured.append(
                 Measurement.of(
-                    f"{len(spreads)} tables: rank correlation of spread and {what}, compared with "
+                    f"{len(spreads)} tables: rank correlation of spread and {name}, compared with "
                     f"round robin {reading}",
                     correlation,
                 )

@@ -46,7 +46,7 @@ UNEQUAL = (0.98, 0.0025, 0.0025)
 
 
 def under_the_bound(evidence: Evidence) -> Claim:
-    """The main theorem and the lemma that it follows from."""
+    """Judge the main theorem and the lemma that it follows from."""
     cells = dict.fromkeys(  # some cells belong to two series
         cell for case in BOUND_CASES for grown in growing(case).values() for cell in grown
     )
@@ -118,7 +118,7 @@ def _steepest(evidence: Evidence, grows: str) -> IntervalEstimate:
 
 
 def factor_of_devices(evidence: Evidence) -> Claim:
-    """The remark on near-linear speed-up."""
+    """Judge the remark on near-linear speed-up."""
     measured, falls, words = [], [], []
     devices = np.array(DEVICES, dtype=float)
     for case in SPEED_UP_CASES:
@@ -173,7 +173,7 @@ def exponent(sizes: Vector, values: Vector) -> float:
 
 
 def miu_by_case(evidence: Evidence) -> Claim:
-    """The special cases."""
+    """Judge the special cases of MIU."""
     measured, powers = [], {}
     for case in MIU_CASES:
         sizes, lower, upper = np.array(miu_growth(case)).T
@@ -212,7 +212,7 @@ def miu_by_case(evidence: Evidence) -> Claim:
 
 
 def miu_diagonal(evidence: Evidence) -> Claim:  # noqa: ARG001
-    """The bound by the diagonal; it needs no runs."""
+    """Judge the bound of MIU by the diagonal of K; it needs no runs."""
     covariance = np.diag(UNEQUAL)
     total = miu_total(miu_scores(covariance), len(UNEQUAL))
     stated = top_diagonal_bound(covariance, len(UNEQUAL))
@@ -258,7 +258,7 @@ def rate(evidence: Evidence, case: str) -> IntervalEstimate:
 
 
 def converges(evidence: Evidence) -> Claim:
-    """The average regret goes to zero if MIU grows slower than T."""
+    """Judge that the average regret goes to zero if MIU grows slower than T."""
     ranked, smooth = rate(evidence, "finite-rank"), rate(evidence, "matern")
     verdict = below(ranked, STEEP)
     if verdict is not Verdict.HOLDS:  # it may still go to zero, but more slowly
@@ -285,7 +285,7 @@ def converges(evidence: Evidence) -> Claim:
 
 
 def does_not_converge(evidence: Evidence) -> Claim:
-    """No convergence if models are independent."""
+    """Judge that the average regret does not go to zero if models are independent."""
     powers = {case: rate(evidence, case) for case in INDEPENDENT}
     verdicts = [above(power, -FLAT) for power in powers.values()]
     words = ", ".join(f"{INDEPENDENT[case]} {in_words(power)}" for case, power in powers.items())

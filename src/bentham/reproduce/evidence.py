@@ -1,4 +1,4 @@
-"""All results of a reproduction, for figures and claims to look up."""
+"""All results of a reproduction, used by figures and claims."""
 
 from collections.abc import Mapping, Sequence
 

@@ -67,9 +67,9 @@ def _studies(evidence: Evidence, axes: Axes) -> None:
     for devices, line in DEVICES_SHOWN.items():
         gains = [gain(evidence, table, "round-robin-rate", devices) for table in STUDY_TABLES]
         values = np.array([one.value for one in gains])
-        reach = np.array([[one.value - one.low, one.high - one.value] for one in gains])
+        errors = np.array([[one.value - one.low, one.high - one.value] for one in gains])
         axes.errorbar(
-            numbers, values, reach.T, color=line.colour, linestyle=line.dashes,
+            numbers, values, errors.T, color=line.colour, linestyle=line.dashes,
             marker=line.marker, markersize=5, capsize=3, label=line.label,
         )  # fmt: skip
     axes.axhline(1.0, color=GREY, linewidth=1.0)
@@ -89,9 +89,9 @@ def _cost(evidence: Evidence, table: str, axes: Axes) -> None:
             for devices in COMPARED_DEVICES
         ]
         values = np.array([ratio.value for ratio in ratios])
-        reach = np.array([[ratio.value - ratio.low, ratio.high - ratio.value] for ratio in ratios])
+        errors = np.array([[ratio.value - ratio.low, ratio.high - ratio.value] for ratio in ratios])
         axes.errorbar(
-            places + shift, values, reach.T, color=line.colour, linestyle="none",
+            places + shift, values, errors.T, color=line.colour, linestyle="none",
             marker=line.marker, markersize=6, capsize=3, label=line.label,
         )  # fmt: skip
     axes.axhline(1.0, color=GREY, linewidth=1.0, linestyle=":")

@@ -137,8 +137,8 @@ def _summary(claims: Sequence[Claim]) -> str:
 
 
 def _badge(verdict: Verdict) -> str:
-    kind, sign = KINDS[verdict]
-    return f"<span class='verdict {kind}'>{sign} {escape(verdict.value)}</span>"
+    kind, symbol = KINDS[verdict]
+    return f"<span class='verdict {kind}'>{symbol} {escape(verdict.value)}</span>"
 
 
 def _claim(claim: Claim) -> str:
@@ -160,7 +160,7 @@ def _claim(claim: Claim) -> str:
 def _measured(number: Measurement) -> list[str]:
     interval = _interval(number.low, number.high)
     claimed = "" if number.claimed is None else _short(number.claimed)
-    return [escape(number.what), _short(number.value), interval, claimed]
+    return [escape(number.name), _short(number.value), interval, claimed]
 
 
 def _sections(figures: Sequence[Drawn], evidence: Evidence) -> Iterable[str]:
@@ -218,7 +218,7 @@ def _data(evidence: Evidence) -> str:
     ]
     matched = _table(
         ["classifier of Azure ML Studio", "used in its place (oboe)"],
-        [[escape(ours), f"<code>{escape(theirs)}</code>"] for ours, theirs in CLASSIFIERS.items()],
+        [[escape(name), f"<code>{escape(model)}</code>"] for name, model in CLASSIFIERS.items()],
     )
     deeplearning = (
         f"The table supplied as DEEPLEARNING has {len(evidence.tables[DEEPLEARNING].studies)} "

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from bentham.core import Arm, JointPrior, Study
+from bentham.core import Arm, JointPrior, StudySpec
 from bentham.core.gaussian.kernels import correlation
 from bentham.core.gaussian.sums import contract
 from bentham.core.gaussian.validation import Matrix, Vector
@@ -78,7 +78,7 @@ class TheoryCell:
         truth = dict(zip(names, scores.tolist(), strict=True))
         costs = {f"model-{model}": 1.0 for model in range(self.models)}
         floor = min(truth.values())
-        studies = [Study(f"study-{study}", costs, floor=floor) for study in range(self.studies)]
+        studies = [StudySpec(f"study-{study}", costs, floor=floor) for study in range(self.studies)]
         until = math.ceil(self.share * arms / self.devices)
         run = simulate(
             studies, truth, prior, self.policy, devices=self.devices,
@@ -120,7 +120,7 @@ def are_numbers(values: Sequence[object]) -> bool:
     )
 
 
-def _waiting(run: Run, studies: Sequence[Study], truth: Mapping[Arm, float]) -> float:
+def _waiting(run: Run, studies: Sequence[StudySpec], truth: Mapping[Arm, float]) -> float:
     """Return the part of the regret from before each study's first score."""
     waiting = 0.0
     for study, best in zip(studies, _best(studies, truth), strict=True):
@@ -130,7 +130,7 @@ def _waiting(run: Run, studies: Sequence[Study], truth: Mapping[Arm, float]) -> 
     return waiting
 
 
-def _best(studies: Sequence[Study], truth: Mapping[Arm, float]) -> list[float]:
+def _best(studies: Sequence[StudySpec], truth: Mapping[Arm, float]) -> list[float]:
     return [max(truth[Arm(study.dataset, model)] for model in study.costs) for study in studies]
 
 

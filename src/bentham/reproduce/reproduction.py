@@ -57,10 +57,10 @@ def reproduce(
     cells = plan(scale, deeplearning is not None)
     tables = _tables(cells, deeplearning)
     store = Store(out / "results", tables)
-    there = {cell: store.read(cell) for cell in cells}
+    stored = {cell: store.read(cell) for cell in cells}
     replaced = len(store.stale)
     seeds = {cell: range(seed, seed + repeats) for cell, repeats in cells.items()}
-    missing = [(cell, turn) for cell in cells for turn in seeds[cell] if turn not in there[cell]]
+    missing = [(cell, each) for cell in cells for each in seeds[cell] if each not in stored[cell]]
     total = sum(cells.values())
     if expect is not None:
         expect(total + len(CLAIMS), total - len(missing))
@@ -71,7 +71,7 @@ def reproduce(
         if progress is not None:
             progress(cell.name)
     results = {
-        cell: [result for result in store.settle(cell) if result["seed"] in seeds[cell]]
+        cell: [result for result in store.sort(cell) if result["seed"] in seeds[cell]]
         for cell in cells
     }
     evidence = Evidence(results, tables, scale)
@@ -132,7 +132,7 @@ def looks_like_deeplearning(table: Table) -> bool:
     return scores.shape == (22, 8) and bool(np.nanmin(scores) >= 0.0 and np.nanmax(scores) <= 1.0)
 
 
-def _described(evidence: Evidence) -> dict[str, Any]:
+def _description(evidence: Evidence) -> dict[str, Any]:
     table = evidence.tables[DEEPLEARNING]
     studies, models = table.scores.shape
     return {"studies": studies, "models": models, "hash": table_hash(table)}
@@ -143,7 +143,7 @@ def _write_claims(path: Path, claims: list[Claim], evidence: Evidence, seed: int
     content: dict[str, Any] = {
         "scale": evidence.scale.name,
         "seed": seed,
-        "deeplearning": _described(evidence) if evidence.has_deeplearning else None,
+        "deeplearning": _description(evidence) if evidence.has_deeplearning else None,
         "claims": [claim.plain() for claim in claims],
         "beyond": beyond(evidence),
     }

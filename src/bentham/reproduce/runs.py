@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bentham.core.problem.decision import Reason
-from bentham.core.problem.events import TrialStarted
+from bentham.core.problem.events import ArmStarted
 from bentham.experiments.variants import serve
 from bentham.reproduce.problems import TheoryCell, are_numbers
 from bentham.sim.simulator import Run
@@ -81,7 +81,7 @@ def _warmed_up(run: Run) -> tuple[float, float]:
     first = {
         event.decision.trial
         for event in run.events
-        if isinstance(event, TrialStarted) and event.decision.reason is Reason.WARM_START
+        if isinstance(event, ArmStarted) and event.decision.reason is Reason.WARM_START
     }
     ends = [trial.end for number, trial in enumerate(run.trials) if number in first]
     # A run ends when every study has its best model, possibly during the warm start.

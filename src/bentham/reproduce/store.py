@@ -61,13 +61,13 @@ class Store:
         if cell in self.stale:  # the old results are replaced
             path.unlink()
             self.stale.remove(cell)
-        begun = path.exists()
+        exists = path.exists()
         with path.open("a", encoding="utf-8") as file:
-            # The line feed comes first, so that an incomplete last line does not spoil the new one.
-            file.write("" if begun else json.dumps(self._header(cell)))
+            # The line feed comes first, so that an incomplete last line does not spoil this one.
+            file.write("" if exists else json.dumps(self._header(cell)))
             file.write("\n" + json.dumps(result, allow_nan=False))
 
-    def settle(self, cell: Cell) -> list[Result]:
+    def sort(self, cell: Cell) -> list[Result]:
         """Return all runs in the order of their seeds, and rewrite the file in that order."""
         results = self.read(cell)
         ordered = [results[seed] for seed in sorted(results)]
@@ -96,9 +96,9 @@ def fingerprint() -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file atomically: it is never seen half written, even after an interrupt."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text(text, encoding="utf-8", errors="replace")
-    fresh.replace(path)
+    part = path.with_suffix(".new")
+    part.write_text(text, encoding="utf-8", errors="replace")
+    part.replace(path)
 
 
 def table_hash(table: Table) -> str:

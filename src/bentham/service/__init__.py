@@ -15,19 +15,16 @@ service   the Service, which combines all of it
 from bentham.service import commands
 from bentham.service.bootstrap import write_admin_token
 from bentham.service.engine.clock import Clock
-from bentham.service.engine.engine import Engine
+from bentham.service.engine.engine import SNAPSHOT_EVENTS, Engine, Settings
 from bentham.service.engine.feeds import Subscription, Told
 from bentham.service.engine.leases import Terms
-from bentham.service.engine.scope import Caller
-from bentham.service.engine.settings import SNAPSHOT_EVENTS, Settings
-from bentham.service.engine.tokens import NO_TOKEN, UNKNOWN, new_token
+from bentham.service.engine.scope import NO_TOKEN, UNKNOWN, Caller, new_token
 from bentham.service.fold import events
 from bentham.service.fold.entities import Study
 from bentham.service.fold.events import PoolCreated
-from bentham.service.fold.pool import Pool
+from bentham.service.fold.pool import Pool, dataset_key
 from bentham.service.fold.recovery import recover, save_snapshot
-from bentham.service.fold.state import dataset_key
-from bentham.service.fold.table import shown_kinds
+from bentham.service.fold.table import apply, shown_kinds
 from bentham.service.jobs.fits import FitProcess
 from bentham.service.jobs.snapshots import SnapshotProcess
 from bentham.service.jobs.whatifs import Forecaster
@@ -43,7 +40,7 @@ from bentham.service.refusals import (
 )
 from bentham.service.service import Service, Stamp, scoped_key
 from bentham.service.views import queries
-from bentham.service.views.audit import Difference, export_lines, read_lines, verify
+from bentham.service.views.audit import ReplayDifference, export_lines, read_lines, verify
 from bentham.service.views.entities import View
 from bentham.service.views.picture import picture
 
@@ -54,7 +51,6 @@ __all__ = [
     "Caller",
     "Clock",
     "Conflicting",
-    "Difference",
     "Engine",
     "FitProcess",
     "Forbidden",
@@ -64,6 +60,7 @@ __all__ = [
     "Pool",
     "PoolCreated",
     "Refusal",
+    "ReplayDifference",
     "Service",
     "Settings",
     "SnapshotProcess",
@@ -76,6 +73,7 @@ __all__ = [
     "Unauthenticated",
     "Unready",
     "View",
+    "apply",
     "commands",
     "dataset_key",
     "events",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import structlog
 
-from bentham.service.engine.tokens import hash_of, new_token
+from bentham.service.engine.scope import hash_of, new_token
 from bentham.service.fold.events import TokenIssued
 
 logger = structlog.get_logger("bentham.admin")

@@ -15,23 +15,21 @@ import structlog
 from bentham import wire
 from bentham.errors import BenthamError, StorageUnavailable
 from bentham.service.commands import datasets as dataset_commands
-from bentham.service.commands.devices import NothingToRun, Waiting, held, lease
+from bentham.service.commands.devices import NothingToRun, WaitingDevice, held, lease
 from bentham.service.engine.engine import RETRY, Engine
-from bentham.service.engine.feeds import Happening, Subscription, Told
+from bentham.service.engine.feeds import FeedEvent, Subscription, Told
 from bentham.service.engine.rules import Events
-from bentham.service.engine.scope import Caller, require
-from bentham.service.engine.tokens import caller_of
+from bentham.service.engine.scope import Caller, caller_of, require
 from bentham.service.engine.turn import Look, Turn, roles_of, unchanged_of
 from bentham.service.engine.working_state import WorkingState
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.jobs.uploads import Intake, content_key, log_key
 from bentham.service.jobs.whatifs import Forecaster, WhatIfs
 from bentham.service.refusals import Invalid, Missing, Refusal, TooMany, Unauthenticated, Unready
 from bentham.service.views import queries
-from bentham.service.views.answers import answer
 from bentham.service.views.audit import log_view
 from bentham.service.views.baseline import Replays
-from bentham.service.views.entities import View, token_view, trial_view
+from bentham.service.views.entities import View, answer, token_view, trial_view
 from bentham.service.views.estimates import Estimates
 from bentham.storage import Files, Record
 from bentham.training.catalog import Catalog
@@ -180,24 +178,24 @@ class Service:
             # A client that lost the reply gets it again, however many requests came in between.
             return answer(pool, leases, now, "trial-leased", device.trial.id)
         began = self.engine.clock.instant()
-        events = command(Turn(working, caller), *args, **options)
+        new_events = command(Turn(working, caller), *args, **options)
         if stamp.device:
             working.saw(stamp.device)
-        if not events:
+        if not new_events:
             unchanged = unchanged_of(command)
             if unchanged is None:
                 return None
             view: View | None = unchanged(Look(working, caller), *args, **options)
             if key and view is not None:  # a repeat must change nothing, either
-                same = happened.RequestNoted(view["id"])
-                working.happen([same], now, caller, stamp.request, key)
+                noted_event = events.RequestNoted(view["id"])
+                working.record([noted_event], now, caller, stamp.request, key)
             return view
-        if isinstance(events[-1], happened.TrialLeased):
+        if isinstance(new_events[-1], events.TrialLeased):
             self.engine.observer.decided(self.engine.clock.instant() - began)
-        subject = working.happen(events, now, caller, stamp.request, key)
-        if isinstance(events[-1], happened.TokenIssued):  # the caller adds the secret
+        subject = working.record(new_events, now, caller, stamp.request, key)
+        if isinstance(new_events[-1], events.TokenIssued):  # the caller adds the secret
             return token_view(pool.tokens[subject])
-        return answer(pool, leases, now, happened.kind_of(events[-1]), subject)
+        return answer(pool, leases, now, events.kind_of(new_events[-1]), subject)
 
     # -- devices
 
@@ -213,7 +211,7 @@ class Service:
         # A worker counts its lease from when it sent the request: most of it must be left.
         wait = min(wait, self.engine.settings.terms.lease_seconds / 4.0)
         loop = asyncio.get_running_loop()
-        give_up, waiting = loop.time() + wait, Waiting(device)
+        give_up, waiting = loop.time() + wait, WaitingDevice(device)
         while True:
             changed = self.engine.changed
             found = await self.write(token, stamp, lease, waiting, self._nothing)
@@ -248,17 +246,19 @@ class Service:
         """Receive a file, inspect it and add it as a dataset; a repeat changes nothing."""
         # A caller without permission is refused before the body is read.
         asker, owner = await self.read(token, dataset_commands.uploader, tenant)
-        async with self.intake.receive(body, asker) as taken:
+        async with self.intake.receive(body, asker) as received:
             if await gone():  # no client waits for the result
                 raise Invalid("the upload was interrupted; send it again")
-            known = await self.read(token, dataset_commands.known_upload, tenant, name, taken.hash)
+            known = await self.read(
+                token, dataset_commands.known_upload, tenant, name, received.hash
+            )
             if known is not None:
                 return known
-            found = await self.intake.inspect(taken, shape, owner)
-            upload = dataset_commands.Upload(name, taken.hash, shape, taken.bytes, found)
+            found = await self.intake.inspect(received, shape, owner)
+            upload = dataset_commands.Upload(name, received.hash, shape, received.bytes, found)
             async with self.intake.keeping:
                 await self.read(token, dataset_commands.check_room, tenant, upload)
-                await self.intake.keep(owner, taken)
+                await self.intake.keep(owner, received)
                 # If this fails or the server stops here, the next start deletes the orphaned
                 # file.
                 view = await self.write(
@@ -337,8 +337,8 @@ class Service:
     async def _decisions(self, token: str, places: Sequence[int]) -> list[View]:
         leased = []
         for record in await self._records(places):
-            event = happened.decode(record.kind, record.version, record.body)
-            assert isinstance(event, happened.TrialLeased)
+            event = events.decode(record.kind, record.version, record.body)
+            assert isinstance(event, events.TrialLeased)
             leased.append((record.time, event))
         return await self.read(token, queries.decisions, leased)
 
@@ -364,9 +364,9 @@ class Service:
 
     async def trend(self, token: str, seconds: float | None, points: int) -> View:
         """Return mean regret over time; for an operator, also that of round robin."""
-        begun = await self.read(token, queries.begin_replay, self._replays)
-        if begun is not None:
-            await asyncio.wrap_future(begun)
+        pending = await self.read(token, queries.begin_replay, self._replays)
+        if pending is not None:
+            await asyncio.wrap_future(pending)
         return await self.read(token, queries.trend, self.estimates, self._replays, seconds, points)
 
     async def heatmap(
@@ -444,11 +444,11 @@ class Service:
             self.listeners[caller.token] -= 1
             self.engine.feeds.unsubscribe(caller.tenant, subscription)
 
-    async def _missed(self, missed: list[Happening]) -> AsyncIterator[Told]:
+    async def _missed(self, missed: list[FeedEvent]) -> AsyncIterator[Told]:
         for start in range(0, len(missed), MISSED_AT_ONCE):
             some = missed[start : start + MISSED_AT_ONCE]
-            for told in await self.engine.ask(None, partial(_told, some)):
-                yield told
+            for message in await self.engine.ask(None, partial(_messages, some)):
+                yield message
 
 
 def _read(
@@ -467,7 +467,7 @@ def _heartbeat(trial: str, body: wire.Heartbeat, working: WorkingState, caller: 
     running = held(Turn(working, caller), trial, body.fence)
     working.renew(running.id, running.device)
     if body.progress is not None or body.scores:
-        working.leases.tell(running.id, body.progress, tuple(body.scores))
+        working.leases.record_progress(running.id, body.progress, tuple(body.scores))
     terms = working.leases.terms
     return {
         "trial": running.id,
@@ -480,13 +480,13 @@ def _kept_contents(working: WorkingState, _: Caller) -> set[str]:
     return {content_key(each.tenant, each.hash) for each in working.pool.datasets.values()}
 
 
-def _told(some: list[Happening], working: WorkingState, _: Caller) -> list[Told]:
+def _messages(some: list[FeedEvent], working: WorkingState, _: Caller) -> list[Told]:
     return [Told(each.number, each.kind, describe(working, each)) for each in some]
 
 
-def describe(working: WorkingState, happening: Happening) -> View:
+def describe(working: WorkingState, feed_event: FeedEvent) -> View:
     """Return the data of an event that listeners receive."""
-    _, kind, subject, time = happening
+    _, kind, subject, time = feed_event
     pool, leases = working.pool, working.leases
     try:
         if kind == "token-issued":

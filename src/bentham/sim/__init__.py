@@ -5,7 +5,7 @@ from bentham.sim.oracle import Oracle
 from bentham.sim.recording import Recording, read_recording, write_recording
 from bentham.sim.simulator import ORACLE, Disturbances, Run, SimulatedTrial, simulate
 
-# What can be compared: every policy of the core, and the one that knows all scores.
+# Policies that can be compared: those of the core, and the oracle.
 POLICY_NAMES = (*POLICIES, ORACLE)
 
 __all__ = [

@@ -31,13 +31,14 @@ COSTS = ("given", "learned", "learned-from-nothing")
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Everything of a simulation but the policy and the seed.
+    """The settings of a simulation, except for the policy and the random seed.
 
-    `prior` is `learned`, `sample`, `kernel`, `kernel:NAME` or the path of a prior in JSON (as
-    `describe` gives it). Without a `history` of its own, `holdout` studies of the table are drawn
-    as one: 8 unless given, none where the prior is read from a file. `switches` are pieces of the
-    learned prior to switch off. Costs are given to the scheduler, or learned by it: from the costs
-    of the history and the trials that end, or from those trials alone (`learned-from-nothing`).
+    `prior` is `learned`, `sample`, `kernel`, `kernel:NAME` or the path of a JSON file (the output
+    of a prior's `describe()`). Without `history`, `holdout` studies of the table are drawn as
+    history; by default 8, or none if the prior is read from a file. `switched_off` names parts of
+    the learned prior to disable. `costs` says what the scheduler knows about costs: all of them
+    (`given`), or what it learns from completed trials, with the costs of the history (`learned`) or
+    without (`learned-from-nothing`).
     """
 
     table: Table
@@ -59,7 +60,9 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not abs(self.floor) <= LARGEST:
-            raise InvalidInput(f"the floor is {self.floor}; it must be a number within {LARGEST:g}")
+            raise InvalidInput(
+                f"the floor is {self.floor}; give a number from -{LARGEST:g} to {LARGEST:g}"
+            )
         if self.costs not in COSTS:
             raise InvalidInput(f"unknown costs {self.costs!r}; choose one of {', '.join(COSTS)}")
         known = [switch.name for switch in fields(Switches)]
@@ -68,18 +71,18 @@ class Experiment:
                 raise InvalidInput(f"there is no {name!r} to switch off; known: {', '.join(known)}")
 
     def split(self, seed: int) -> tuple[Table, Table]:
-        """(history, served) for a seed."""
+        """Return (history, served): the studies that set the prior, and those that are served."""
         if self.history is not None:
             return self.history, self.table
         holdout = self.holdout
         if holdout is None:
             holdout = 0 if self.prior_is_given else DEFAULT_HOLDOUT
-            if self.prior == "learned":  # which does with less
+            if self.prior == "learned":  # it accepts fewer studies
                 holdout = min(holdout, len(self.table.studies) - 1)
         return self.table.split(holdout, seed, complete_only=self.prior == "sample")
 
     def as_in_the_paper(self, seed: int) -> "Experiment":
-        """The same studies, history and devices in the paper's configuration."""
+        """Return the experiment in the paper's configuration: same studies, history and devices."""
         paper = replace(
             self,
             prior="sample",
@@ -91,18 +94,18 @@ class Experiment:
         )
         if len(paper.split(seed)[0].studies) < 2:
             raise InvalidInput(
-                "the paper's prior needs at least 2 historical studies; hold out 2 or more, give "
-                "a history of its own, or leave the paper out"
+                "the paper's prior needs at least 2 historical studies; hold out 2 or more, supply "
+                "a separate history, or do without the paper's configuration"
             )
         return paper
 
     @property
     def prior_is_given(self) -> bool:
-        """Whether the prior is read from a file, and needs no history."""
+        """Whether the prior is read from a file, so that it needs no history."""
         return self.prior.endswith(".json")
 
     def past_costs(self, history: Table) -> PastCosts | None:
-        """What the scheduler is told of past costs."""
+        """Return the past costs that the scheduler learns from; None unless costs are `learned`."""
         if self.costs != "learned":
             return None
         return {
@@ -111,7 +114,7 @@ class Experiment:
         }
 
     def make_prior(self, history: Table) -> Prior | LearnedPrior:
-        """The prior that a history gives."""
+        """Return the prior, fitted to the history if it is not read from a file."""
         models = self.table.models
         if self.prior == "learned":
             return LearnedPrior(
@@ -149,7 +152,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One run of an experiment, with what it takes to report and to replay it."""
+    """One run of an experiment, with all data for reporting and replaying it."""
 
     experiment: Experiment
     policy: str
@@ -161,12 +164,12 @@ class Outcome:
 
     @property
     def warm_start(self) -> str:
-        """What every study ran first."""
-        given = self.experiment.warm_start
-        return defaults_of(self.prior).warm_start if given is None else given
+        """The warm start: what every study ran first."""
+        warm_start = self.experiment.warm_start
+        return defaults_of(self.prior).warm_start if warm_start is None else warm_start
 
     def setting(self) -> str:
-        """What was simulated, for a heading."""
+        """Return table, size and number of devices as text, for a heading."""
         devices = self.experiment.devices
         return (
             f"{Path(self.experiment.table.name).name}: {len(self.served.studies)} studies x "
@@ -174,11 +177,11 @@ class Outcome:
         )
 
     def time_to(self) -> dict[str, float | None]:
-        """When the mean regret fell to each level."""
+        """Return the time when the mean regret fell to each level; None if it never did."""
         return {str(level): self.run.regret.time_to(level) for level in LEVELS}
 
     def recording(self) -> Recording:
-        """The run's events and settings."""
+        """Return the run's events and settings."""
         return Recording(
             policy=self.policy,
             warm_start=self.warm_start,
@@ -192,7 +195,7 @@ class Outcome:
         )
 
     def summary(self) -> dict[str, Any]:
-        """The run as plain data, as `bentham simulate --json` prints it."""
+        """Return the run as JSON data, as printed by `bentham simulate --json`."""
         experiment, regret = self.experiment, self.run.regret
         return {
             "table": experiment.table.name,
@@ -229,7 +232,7 @@ class Outcome:
 
 
 def by_policy(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """Outcomes gathered by their policy, in the order in which policies come first."""
+    """Group outcomes by policy, in the order in which the policies first occur."""
     grouped: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         grouped.setdefault(outcome.policy, []).append(outcome)
@@ -242,7 +245,7 @@ def run_experiment(
     seed: int,
     progress: Callable[[int], None] | None = None,
 ) -> Outcome:
-    """One run: draw the history, make the prior, serve the rest."""
+    """Run once: draw the history, fit the prior, serve the other studies."""
     history, served = experiment.split(seed)
     prior = experiment.make_prior(history)
     policy = defaults_of(prior).policy if policy is None else policy

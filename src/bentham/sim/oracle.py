@@ -1,4 +1,4 @@
-"""The oracle: knows every score. A yardstick for policies that do not; simulation only."""
+"""The oracle: a policy that knows every score. A baseline for other policies; simulation only."""
 
 from collections.abc import Container, Mapping
 
@@ -15,10 +15,10 @@ from bentham.errors import InvalidInput
 
 
 class Oracle(HighestRate):
-    """Runs the arm of highest true gain per cost; a study whose best arm is running waits.
+    """Runs the arm with the highest true gain per cost; a study whose best arm is running waits.
 
-    An arm's true gain is what it would add to the incumbents of the studies that list it, times
-    their weights. Once nobody has anything to gain, what is left is run in order.
+    An arm's true gain is the weighted sum, over the studies that list it, of the improvement of
+    their incumbents. Once no study can gain anything, the remaining arms run in order.
     """
 
     name = "oracle"
@@ -30,14 +30,14 @@ class Oracle(HighestRate):
 
     @classmethod
     def knowing(cls, truth: Mapping[Arm, float]) -> PolicyMaker:
-        """What makes an oracle of these scores; the seed does not matter."""
+        """Return a policy maker for an oracle that knows these scores; the seed is ignored."""
         return lambda _: cls(truth)
 
     def gains(self, state: State, block: Block) -> Vector:
-        """What each arm would add if it ended now."""
+        """Return the true gain of each arm if it ended now."""
         gains = np.zeros(block.prior.size)
         for study in block.studies:
-            scores = self._known(state, study)
+            scores = self._scores_of(state, study)
             possible = block.arms.status[study.columns] != Status.FAILED
             best = study.columns[scores == scores.max(where=possible, initial=-np.inf)]
             if not np.any(block.arms.status[best] == Status.RUNNING):
@@ -46,10 +46,10 @@ class Oracle(HighestRate):
         return gains
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:  # noqa: ARG002
-        """Not told: a yardstick need not justify itself."""
+        """Return None: the effect of weights is not tracked for the oracle."""
         return None
 
-    def _known(self, state: State, study: StudyState) -> Vector:
+    def _scores_of(self, state: State, study: StudyState) -> Vector:
         if study.order not in self._scores:
             arms = [
                 Arm(study.dataset, state.model_name(study.block, column))
@@ -57,6 +57,6 @@ class Oracle(HighestRate):
             ]
             for arm in arms:
                 if arm not in self._truth:
-                    raise InvalidInput(f"the oracle lacks the score of {arm}; give it every score")
+                    raise InvalidInput(f"the oracle lacks the score of {arm}; add it")
             self._scores[study.order] = np.array([self._truth[arm] for arm in arms])
         return self._scores[study.order]

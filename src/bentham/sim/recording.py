@@ -1,8 +1,7 @@
-"""Recordings: a run's settings and events as lines of JSON, to be read back and replayed.
+"""Recordings: a run's settings and events as JSON lines, which can be read and replayed.
 
-The first line holds the format, the scheduler's settings, how many events follow and the prior
-(and, for the oracle, the true scores that it knew); every further line is one event. Numbers
-survive exactly.
+The first line holds the format, the scheduler's settings, the number of events and the prior, and
+for the oracle the true scores. Every further line is one event. Numbers are preserved exactly.
 """
 
 import json
@@ -32,7 +31,7 @@ Value = TypeVar("Value", str, int)
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is needed to make a run's decisions again."""
+    """Everything that is needed to recompute a run's decisions."""
 
     policy: str
     warm_start: str
@@ -46,7 +45,7 @@ class Recording:
     attempts: int = DEFAULT_ATTEMPTS
 
     def scheduler(self) -> Scheduler:
-        """A fresh scheduler with the settings of the recorded one."""
+        """Return a new scheduler with the recorded settings."""
         policy = self.policy if self.truth is None else Oracle.knowing(self.truth)
         return Scheduler(
             self.prior,
@@ -61,24 +60,24 @@ class Recording:
 
 
 def write_recording(path: Path, recording: Recording) -> None:
-    """Write a recording; an existing file is replaced, once the new one is whole."""
-    partial = path.with_name(path.name + ".partial")
+    """Write a recording; an existing file is replaced once the new one is complete."""
+    part = path.with_name(path.name + ".partial")
     try:
-        with partial.open("w", encoding="utf-8") as file:
+        with part.open("w", encoding="utf-8") as file:
             for line in _lines(recording):
                 file.write(json.dumps(line, allow_nan=False) + "\n")
-        partial.replace(path)
+        part.replace(path)
     except (OSError, ValueError) as error:  # a full disk, or a number that is not finite
-        partial.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise InvalidRecording(f"{path}: cannot be written ({error})") from None
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording back."""
+    """Read a recording; raise InvalidRecording if it is incomplete or invalid."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
-        raise InvalidRecording(f"{path}: not a recording, since not UTF-8 text") from None
+        raise InvalidRecording(f"{path}: not a recording: it is not UTF-8 text") from None
     except OSError as error:
         raise InvalidRecording(f"{path}: cannot be read ({error.strerror})") from None
     header, *events = _parsed(path, lines) or [{}]
@@ -89,12 +88,12 @@ def read_recording(path: Path) -> Recording:
     if header.get("events") != len(events):
         raise InvalidRecording(
             f"{path}: {len(events)} events where {header.get('events')} were written; "
-            "the file was cut or changed: take another copy"
+            "the file was truncated or changed: use another copy"
         )
     try:
         truth = header.get("truth")
         if (truth is not None) != (header["policy"] == Oracle.name):
-            raise InvalidRecording("the true scores belong to the oracle, and to it alone")
+            raise InvalidRecording("only the oracle has true scores, and it must have them")
         return Recording(
             policy=_typed(header, "policy", str),
             warm_start=_typed(header, "warm_start", str),
@@ -108,7 +107,7 @@ def read_recording(path: Path) -> Recording:
             truth=None if truth is None else {Arm(d, m): float(score) for d, m, score in truth},
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, BenthamError) as error:
-        raise InvalidRecording(f"{path}: not a whole recording ({error})") from None
+        raise InvalidRecording(f"{path}: not a valid recording ({error})") from None
 
 
 def _past_costs(data: Any) -> PastCosts | None:
@@ -161,6 +160,8 @@ def _parsed(path: Path, lines: Iterable[str]) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise InvalidRecording(f"{path}, row {number}: not a JSON object; is the file whole?")
+            raise InvalidRecording(
+                f"{path}, row {number}: not a JSON object; is the file complete?"
+            )
         parsed.append(value)
     return parsed

@@ -1,8 +1,8 @@
-"""A discrete-event simulator: virtual time, the scheduler of the core, true scores and costs.
+"""A discrete-event simulator: the core's scheduler in virtual time, with true scores and costs.
 
-At one instant, trials that end are observed in the order in which they started (and devices under
-repair return), then idle devices get the next trials, lowest first: see `core.worlds.virtual_time`.
-All randomness comes from the seed.
+At one instant, trials that end are observed in the order in which they started, and devices under
+repair return. Then idle devices get the next trials, lowest device number first: see
+`core.worlds.virtual_time`. All randomness comes from the random seed.
 """
 
 import math
@@ -22,7 +22,7 @@ from bentham.core import (
     Regret,
     RegretMeter,
     Scheduler,
-    Study,
+    StudySpec,
 )
 from bentham.core.problem.study import LARGEST
 from bentham.core.worlds.virtual_time import VirtualPool
@@ -35,11 +35,11 @@ LARGEST_COST_ERROR = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Disturbances:
-    """What goes wrong in a simulation; by default nothing.
+    """Faults to simulate; by default none.
 
-    `failure`: the chance that a trial ends without a score. `loss`: the chance that a trial's
-    device dies at some point of it, to return after `repair` units of time. `cost_error`: what
-    the scheduler believes of each cost is off by a random factor of up to this, either way.
+    `failure` is the probability that a trial ends without a score. `loss` is the probability that
+    a trial's device dies during the trial; the device returns after `repair` units of time.
+    `cost_error` is the maximum random factor by which each expected cost is wrong, up or down.
     """
 
     failure: float = 0.0
@@ -48,23 +48,27 @@ class Disturbances:
     cost_error: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, chance in (("failure", self.failure), ("loss", self.loss)):
-            if not 0.0 <= chance <= 1.0:
-                raise InvalidInput(f"the chance of {name} is {chance}; it lies between 0 and 1")
+        for name, probability in (("failure", self.failure), ("loss", self.loss)):
+            if not 0.0 <= probability <= 1.0:
+                raise InvalidInput(
+                    f"the probability of {name} is {probability}; give a number from 0 to 1"
+                )
         if self.failure + self.loss > 1.0:
-            raise InvalidInput("the chances of failure and loss add up to more than 1; lower one")
+            raise InvalidInput(
+                "the probabilities of failure and loss add up to more than 1; lower one"
+            )
         if not 0.0 <= self.repair <= LARGEST:
-            raise InvalidInput(f"the repair time is {self.repair}; it must be zero or above")
+            raise InvalidInput(f"the repair time is {self.repair}; give a time of 0 or more")
         if not 1.0 <= self.cost_error <= LARGEST_COST_ERROR:
             raise InvalidInput(
-                f"the cost error is {self.cost_error}; it is a factor from 1 to "
+                f"the cost error is {self.cost_error}; give a factor from 1 to "
                 f"{LARGEST_COST_ERROR:g}"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedTrial:
-    """One trial of a run; `end` and `score` are None where it did not end, or without a score."""
+    """One trial of a run; `end` is None if it did not end, `score` is None if it has none."""
 
     study: str
     model: str
@@ -91,7 +95,7 @@ class _SimulatedJob(NamedTuple):
 
 
 def simulate(
-    studies: Sequence[Study],
+    studies: Sequence[StudySpec],
     truth: Mapping[Arm, float],
     prior: Prior | LearnedPrior,
     policy: str | PolicyMaker | None = None,
@@ -108,17 +112,18 @@ def simulate(
     disturbances: Disturbances | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
-    """Serve the studies until every arm was tried, or until a time; `progress` counts trials.
+    """Serve the studies until every arm has been tried, or until a time.
 
-    With `learn_costs` the scheduler is not told what the arms cost. With `until_found` the run
-    ends once every study has its best model: from then on there is no regret.
+    With `learn_costs` the scheduler must learn the costs. With `until_found` the run ends once
+    every study has found its best model: from then on there is no regret. `progress` receives the
+    number of trials so far.
     """
     if not studies:
         raise InvalidInput("there is no study to serve; give at least one")
     if devices < 1:
-        raise InvalidInput(f"the number of devices is {devices}; it takes at least one")
+        raise InvalidInput(f"the number of devices is {devices}; give at least one")
     if not (0.0 <= until <= LARGEST or until == math.inf):
-        raise InvalidInput(f"the simulation is to run until {until}; name a time of zero or above")
+        raise InvalidInput(f"the simulation runs until {until}; give a time of 0 or more")
     chosen = Oracle.knowing(truth) if policy == ORACLE else policy
     events: list[Event] = []
     scheduler = Scheduler(
@@ -140,7 +145,7 @@ def simulate(
 class _Simulation:
     def __init__(
         self,
-        studies: Sequence[Study],
+        studies: Sequence[StudySpec],
         truth: Mapping[Arm, float],
         scheduler: Scheduler,
         events: list[Event],
@@ -157,7 +162,7 @@ class _Simulation:
         self._disturbances, self._progress = disturbances, progress
         self._scheduler, self._events = scheduler, events
         self._costs = true_costs(studies)
-        for study in _misjudged(studies, self._costs, disturbances.cost_error, seed):
+        for study in _with_cost_errors(studies, self._costs, disturbances.cost_error, seed):
             self._scheduler.add_study(
                 study.name,
                 list(study.costs) if learn_costs else study.costs,
@@ -173,11 +178,11 @@ class _Simulation:
             self._scheduler.add_device(device)
             self._pool.join(device)
         self._trials: list[SimulatedTrial] = []
-        self._scores: list[tuple[int, float]] = []  # that this instant brought
-        self._listers: dict[Arm, list[int]] = {}
+        self._scores: list[tuple[int, float]] = []  # (study, score), observed at this instant
+        self._studies_of: dict[Arm, list[int]] = {}
         for place, study in enumerate(studies):
             for model in study.costs:
-                self._listers.setdefault(Arm(study.dataset, model), []).append(place)
+                self._studies_of.setdefault(Arm(study.dataset, model), []).append(place)
         self._meter = RegretMeter(
             [max(truth[Arm(study.dataset, model)] for model in study.costs) for study in studies],
             [study.floor for study in studies],
@@ -186,8 +191,8 @@ class _Simulation:
 
     def run(self) -> Run:
         self._pool.run(self, self._until)
-        over = self._scheduler.finished or (self._until_found and self._meter.found)
-        end = self._pool.now if over else self._until
+        complete = self._scheduler.finished or (self._until_found and self._meter.found)
+        end = self._pool.now if complete else self._until
         horizon = self._until if math.isfinite(self._until) else None
         return Run(tuple(self._trials), self._meter.finish(end, horizon), tuple(self._events))
 
@@ -196,7 +201,7 @@ class _Simulation:
         if decision is None:
             return None
         arm = Arm(decision.dataset, decision.model)
-        outcome, share = self._fate(decision.trial)
+        outcome, share = self._drawn_outcome(decision.trial)
         self._trials.append(
             SimulatedTrial(decision.study, decision.model, device, now, None, None, "running")
         )
@@ -217,51 +222,51 @@ class _Simulation:
             self._scheduler.fail(job.trial, "simulated failure", time=now)
         else:
             self._scheduler.tell(job.trial, score, time=now)
-            self._scores += [(place, score) for place in self._listers[job.arm]]
+            self._scores += [(place, score) for place in self._studies_of[job.arm]]
 
     def instant(self, now: float) -> bool:
         self._meter.observe(now, self._scores)
         self._scores = []
-        # Once all is tried, devices still under repair do not matter.
+        # Once everything has been tried, devices under repair do not matter.
         return not (self._scheduler.finished or (self._until_found and self._meter.found))
 
     def _repaired(self, device: int) -> None:
         self._scheduler.add_device(device, time=self._pool.now)
         self._pool.join(device)
 
-    def _fate(self, trial: int) -> tuple[str, float]:
-        """How the trial ends, and after which share of its time; by the seed and its number."""
+    def _drawn_outcome(self, trial: int) -> tuple[str, float]:
+        """Draw the trial's outcome, and the fraction of its time that it runs, from its number."""
         failure, loss = self._disturbances.failure, self._disturbances.loss
         if failure == 0.0 and loss == 0.0:
             return "complete", 1.0
-        chance, share = np.random.default_rng([self._seed, 1, trial]).random(2)
-        if chance < failure:
+        draw, share = np.random.default_rng([self._seed, 1, trial]).random(2)
+        if draw < failure:
             return "failed", float(share)
-        return ("lost", float(share)) if chance < failure + loss else ("complete", 1.0)
+        return ("lost", float(share)) if draw < failure + loss else ("complete", 1.0)
 
 
-def true_costs(studies: Sequence[Study]) -> dict[Arm, float]:
-    """What every arm costs; a simulation must know."""
+def true_costs(studies: Sequence[StudySpec]) -> dict[Arm, float]:
+    """Return the true cost of every arm; every study must list all its costs."""
     return {
         Arm(study.dataset, model): study.cost(model) for study in studies for model in study.costs
     }
 
 
-def _misjudged(
-    studies: Sequence[Study], costs: Mapping[Arm, float], factor: float, seed: int
-) -> list[Study]:
-    """The studies with costs as the scheduler believes them: off by up to the factor."""
+def _with_cost_errors(
+    studies: Sequence[StudySpec], costs: Mapping[Arm, float], factor: float, seed: int
+) -> list[StudySpec]:
+    """Return the studies with the costs that the scheduler expects: wrong by up to the factor."""
     if factor == 1.0:
         return list(studies)
     powers = np.random.default_rng([seed, 2]).uniform(-1.0, 1.0, len(costs))
-    believed = {
+    expected = {
         arm: cost * factor ** float(power)
         for (arm, cost), power in zip(costs.items(), powers, strict=True)
     }
     return [
         replace(
             study,
-            costs={model: believed[Arm(study.dataset, model)] for model in study.costs},
+            costs={model: expected[Arm(study.dataset, model)] for model in study.costs},
         )
         for study in studies
     ]

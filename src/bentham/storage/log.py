@@ -113,7 +113,7 @@ def check_snapshot(sequence: int, head: int) -> None:
         raise InvalidInput(f"a snapshot is at {sequence}, but the log ends at {head}")
 
 
-def settle(records: Sequence[Record], existing: Sequence[Row], head: int) -> None:
+def refuse_other_records(records: Sequence[Record], existing: Sequence[Row], head: int) -> None:
     """Check an append that does not follow the head: return if it is a repeat, else raise."""
     if list(existing) == [as_row(record) for record in records]:
         return

@@ -14,7 +14,7 @@ from bentham.storage.log import (
     closed,
     not_leading,
     read_pages,
-    settle,
+    refuse_other_records,
 )
 
 
@@ -54,7 +54,7 @@ class MemoryLog:
                 shared.rows += [as_row(record) for record in records]  # atomic for readers
             else:
                 existing = shared.rows[first - 1 : first - 1 + len(records)]
-                settle(records, existing, len(shared.rows))
+                refuse_other_records(records, existing, len(shared.rows))
 
     def read(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """Yield the records after a sequence number, in order."""

@@ -16,8 +16,8 @@ from bentham.storage.schema import Place, Query
 from bentham.storage.sqlite_file import (
     FILE,
     connect,
-    look,
     make_folder,
+    open_existing,
     sqlite,
     translated,
     try_lock,
@@ -53,7 +53,7 @@ class SqlitePlace:
     def session(self) -> Iterator[Query]:
         """Open a connection, and return a function that runs queries on it."""
         try:
-            with closing(look(self.folder / FILE)) as connection:
+            with closing(open_existing(self.folder / FILE)) as connection:
                 yield lambda sql: connection.execute(sql).fetchall()
         except sqlite.Error as error:
             raise self.translated(error) from None

@@ -28,7 +28,7 @@ from bentham.storage.log import (
     closed,
     not_leading,
     read_pages,
-    settle,
+    refuse_other_records,
 )
 from bentham.storage.postgres_server import (
     Address,
@@ -82,7 +82,7 @@ class PostgresLog:
         self._reader = Reconnecting(address, name, READ_SECONDS)  # independent of the lead
         self._has_led = False
         self._closed = False
-        self._keeper: Thread | None = None
+        self._keepalive_thread: Thread | None = None
         self._ended = Event()
 
     def head(self) -> int:
@@ -179,19 +179,21 @@ class PostgresLog:
             ):
                 connection.execute(f"SET idle_session_timeout = '{SILENT_SECONDS}s'".encode())
                 self._writer = connection
-                self._begin_to_keep()
+                self._start_keepalive()
         finally:
             if self._writer is None:
                 connection.close()
         return self._writer is not None
 
-    def _begin_to_keep(self) -> None:
-        if self._keeper is None:
+    def _start_keepalive(self) -> None:
+        if self._keepalive_thread is None:
             # In a thread, since the leader may read a long log, or compute, past the timeout.
-            self._keeper = Thread(target=self._keep, name="bentham-lead", daemon=True)
-            self._keeper.start()
+            self._keepalive_thread = Thread(
+                target=self._keepalive, name="bentham-lead", daemon=True
+            )
+            self._keepalive_thread.start()
 
-    def _keep(self) -> None:
+    def _keepalive(self) -> None:
         """Show the server that this process is not frozen."""
         while not self._ended.wait(KEEP_SECONDS):
             if not self._write_lock.acquire(blocking=False):
@@ -251,7 +253,7 @@ def _append(connection: Connection, records: Sequence[Record]) -> None:
         if written == len(records):
             return
     existing = connection.execute(READ, (first - 1, len(records)), binary=True).fetchall()
-    settle(records, existing, _head(connection))
+    refuse_other_records(records, existing, _head(connection))
 
 
 def _typed(row: Row) -> tuple[object, ...]:

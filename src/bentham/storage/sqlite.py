@@ -23,7 +23,7 @@ from bentham.storage.log import (
     closed,
     not_leading,
     read_pages,
-    settle,
+    refuse_other_records,
 )
 from bentham.storage.sqlite_file import FILE, LOCK_FILE, Reopening, is_file, try_lock
 
@@ -72,7 +72,7 @@ class SqliteLog:
             else:
                 existing = connection.execute(READ, (first - 1, len(rows))).fetchall()
                 connection.execute("ROLLBACK")
-                settle(records, existing, head)
+                refuse_other_records(records, existing, head)
 
         self._writer.run(work)
 

@@ -26,8 +26,8 @@ __all__ = [
     "Reopening",
     "connect",
     "is_file",
-    "look",
     "make_folder",
+    "open_existing",
     "sqlite",
     "translated",
     "try_lock",
@@ -36,7 +36,7 @@ __all__ = [
 
 FILE, LOCK_FILE = "bentham.db", "lock"
 BUSY_SECONDS = 5.0
-FIRST_SOUND = (3, 51, 3)  # earlier versions can corrupt a database when its WAL is reset
+FIRST_FIXED = (3, 51, 3)  # earlier versions can corrupt a database when its WAL is reset
 WAL = "PRAGMA journal_mode = WAL"
 PRAGMAS = (
     "PRAGMA synchronous = FULL",
@@ -58,12 +58,12 @@ Result = TypeVar("Result")
 
 def version_warning() -> str | None:
     """Return a warning if the SQLite in use has a bug that can corrupt data."""
-    if sqlite.sqlite_version_info >= FIRST_SOUND:
+    if sqlite.sqlite_version_info >= FIRST_FIXED:
         return None
-    wanted = ".".join(map(str, FIRST_SOUND))
+    required = ".".join(map(str, FIRST_FIXED))
     return (
         f"SQLite {sqlite.sqlite_version} has a rare bug that can corrupt the database, fixed in "
-        f"{wanted}; install pysqlite3 or a newer SQLite, or use PostgreSQL"
+        f"{required}; install pysqlite3 or a newer SQLite, or use PostgreSQL"
     )
 
 
@@ -87,8 +87,8 @@ def _sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def look(path: Path) -> "sqlite.Connection":
-    """Open a connection that threads may share, and that changes nothing by itself."""
+def open_existing(path: Path) -> "sqlite.Connection":
+    """Open a connection that threads may share, without changing the file's settings."""
     return sqlite.connect(
         f"{path.absolute().as_uri()}?mode=rw",  # never create an empty file if it is missing
         uri=True,
@@ -100,7 +100,7 @@ def look(path: Path) -> "sqlite.Connection":
 
 def connect(path: Path) -> "sqlite.Connection":
     """Open a connection that writes durably; transactions are begun explicitly."""
-    connection = look(path)
+    connection = open_existing(path)
     try:
         _switch_to_wal(connection)
         for pragma in PRAGMAS:

@@ -14,11 +14,11 @@ LONGEST_NAME = 200
 
 
 def read_history(text: str, name: str = "history") -> History:
-    """Return scores and costs by study and model; the cost is None where it is not given."""
+    """Return scores and costs by study and model; the cost is None if unknown."""
     path = Path(name)
     history: History = {}
     for row, fields in parsed_rows(path, io.StringIO(text, newline=""), HEADER[:3]):
-        study, model = (_name(path, row, what, fields[what]) for what in HEADER[:2])
+        study, model = (_name(path, row, column, fields[column]) for column in HEADER[:2])
         runs = history.setdefault(study, {})
         if model in runs:
             raise row_error(
@@ -48,11 +48,11 @@ def write_history(runs: Iterable[tuple[str, str, float, float | None]]) -> str:
     return file.getvalue()
 
 
-def _name(path: Path, row: int, what: str, text: str) -> str:
+def _name(path: Path, row: int, column: str, text: str) -> str:
     if not text or len(text) > LONGEST_NAME or not text.isprintable():
         raise row_error(
             path,
             row,
-            f"the {what} is {short(text)}; use 1 to {LONGEST_NAME} printable characters",
+            f"the {column} is {short(text)}; use 1 to {LONGEST_NAME} printable characters",
         )
     return text

@@ -33,7 +33,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
     seen: dict[tuple[str, str], int] = {}
     studies: dict[str, int] = {}
     models: dict[str, int] = {}
-    begins: list[int] = []
+    first_rows: list[int] = []
     sizes: list[tuple[int, int]] = []
     entries: list[tuple[int, int, float, float]] = []
     for row, fields in _rows(path, COLUMNS):
@@ -65,7 +65,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
                 f"the cost is {cost:g}; write a number above zero{limit}, or delete the row",
             )
         if study not in studies:
-            begins.append(row)
+            first_rows.append(row)
             sizes.append((_size(path, row, "rows", fields), _size(path, row, "columns", fields)))
         places = studies.setdefault(study, len(studies)), models.setdefault(model, len(models))
         entries.append((*places, score, cost))
@@ -82,7 +82,7 @@ def read_table(path: Path, name: str | None = None) -> Table:
         scores,
         costs,
         sizes=tuple(sizes) if any(map(any, sizes)) else (),
-        rows=tuple(begins),
+        rows=tuple(first_rows),
     )
 
 
@@ -208,7 +208,7 @@ def parsed_rows(path: Path, file: TextIO, required: Sequence[str]) -> Iterator[R
 
 
 def _size(path: Path, row: int, column: str, fields: Mapping[str, str]) -> int:
-    """Return the number of rows or columns of a dataset, 0 if not given."""
+    """Return the number of rows or columns of a dataset, 0 if unknown."""
     text = fields.get(column, "")
     if not text:
         return 0

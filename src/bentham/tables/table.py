@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bentham.core import Arm, Study
+from bentham.core import Arm, StudySpec
 from bentham.core.gaussian.validation import Matrix
 from bentham.errors import InvalidInput
 
@@ -40,10 +40,10 @@ class Table:
             rows=tuple(self.rows[study] for study in chosen) if self.rows else (),
         )
 
-    def specs(self, floor: float = 0.0) -> list[Study]:
+    def specs(self, floor: float = 0.0) -> list[StudySpec]:
         """Return the studies in the form that a scheduler accepts."""
         return [
-            Study(
+            StudySpec(
                 name,
                 {
                     model: float(cost)

@@ -43,5 +43,5 @@ BOOSTING: tuple[AlgorithmSpec, ...] = (
 
 def installed() -> tuple[AlgorithmSpec, ...]:
     """Return the zoo and the boosting algorithms whose packages are installed; imports none."""
-    there = tuple(spec for spec in BOOSTING if find_spec(spec.name) is not None)
-    return ZOO[:2] + there + ZOO[2:]  # among the strongest, so among the first
+    available = tuple(spec for spec in BOOSTING if find_spec(spec.name) is not None)
+    return ZOO[:2] + available + ZOO[2:]  # they are strong, so they come early

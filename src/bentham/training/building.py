@@ -6,9 +6,9 @@ from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec
 from bentham.training.training_plan import TrainingPlan
 
-# Approximate limit of all one-hot columns: thousands of categories must not fill the memory.
+# Approximate limits for one-hot columns: thousands of categories must not use up the memory.
 _MOST_COLUMNS, _FEWEST_CATEGORIES, _MOST_CATEGORIES = 2000, 4, 24
-# What models are built from: names, and the modules that they are imported from.
+# The classes and functions that a script's `build` uses, and their modules.
 BUILT_OF = {
     "CalibratedClassifierCV": "sklearn.calibration",
     "ColumnTransformer": "sklearn.compose",
@@ -30,13 +30,13 @@ def build_source(
     numbers: Sequence[str],
 ) -> str:
     """Return the source of a script's `build`; `estimator` is the class's name in the script."""
-    calibrated = training.metric == "log-loss" and not algorithm.probabilities
-    counted = training.task == "classification" and algorithm.rows_per_class > 1
+    calibrate = training.metric == "log-loss" and not algorithm.probabilities
+    check_rows = training.task == "classification" and algorithm.rows_per_class > 1
     lines = [
-        f"def build({'target' if calibrated or counted else '_target'}: np.ndarray) -> Any:",
+        f"def build({'target' if calibrate or check_rows else '_target'}: np.ndarray) -> Any:",
         '    """Return the untrained model, including the preprocessing of its inputs."""',
     ]
-    if counted:
+    if check_rows:
         lines += [
             f"    if np.unique(target, return_counts=True)[1].min() < {algorithm.rows_per_class}:",
             "        raise ValueError(",
@@ -93,7 +93,7 @@ def build_source(
             "        check_inverse=False,",
             "    )",
         ]
-    if calibrated:
+    if calibrate:
         lines += [
             "    # The model itself predicts no probabilities. They are calibrated on held-out",
             "    # rows, or on all rows if a class has only one.",

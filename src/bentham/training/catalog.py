@@ -14,8 +14,8 @@ from bentham.training.training_plan import Task
 
 # The entry point group of packages with algorithms; an entry is an AlgorithmSpec or a list of them.
 GROUP = "bentham.algorithms"
-# The size of the cache of candidates; most studies request the same ones.
-REMEMBERED = 64
+# Size of the cache of candidates; most studies request the same ones.
+CACHE_SIZE = 64
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Catalog:
 
     algorithms: dict[str, AlgorithmSpec]
     problems: tuple[str, ...] = ()
-    _drawn: dict[tuple[object, ...], dict[str, CandidateModel]] = field(
+    _cache: dict[tuple[object, ...], dict[str, CandidateModel]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -36,13 +36,13 @@ class Catalog:
         Without a task, only algorithms that need no data are used. A smaller count returns the
         first candidates of a larger one.
         """
-        asked = (task, count, *algorithms)
-        if asked not in self._drawn:
+        key = (task, count, *algorithms)
+        if key not in self._cache:
             found = self._draw(task, count, algorithms)
-            while len(self._drawn) >= REMEMBERED:
-                del self._drawn[next(iter(self._drawn))]
-            self._drawn[asked] = found
-        return dict(self._drawn[asked])
+            while len(self._cache) >= CACHE_SIZE:
+                del self._cache[next(iter(self._cache))]
+            self._cache[key] = found
+        return dict(self._cache[key])
 
     def _draw(
         self, task: Task | None, count: int, algorithms: Sequence[str]
@@ -56,7 +56,7 @@ class Catalog:
             kind = f"supports {task}" if task else "works without data"
             raise InvalidInput(f"no algorithm installed here {kind}; the operator can add one")
         found: dict[str, CandidateModel] = {}
-        for model, description in _in_turn(chosen):
+        for model, description in _interleaved(chosen):
             if len(found) >= count:
                 break
             # If two digests start the same way, the first model keeps the name.
@@ -81,7 +81,7 @@ def load_catalog(file: Path | None = None) -> Catalog:
     problems: list[str] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
-            _add(algorithms, _offered(entry))
+            _add(algorithms, _loaded(entry))
         except InvalidInput as error:
             package = entry.dist.name if entry.dist else entry.value
             problems.append(f"package {package}, entry point {entry.name}: {error}")
@@ -94,14 +94,14 @@ def load_catalog(file: Path | None = None) -> Catalog:
     return Catalog(algorithms, tuple(problems))
 
 
-def _offered(entry: EntryPoint) -> list[AlgorithmSpec]:
+def _loaded(entry: EntryPoint) -> list[AlgorithmSpec]:
     try:
-        loaded = entry.load()
+        offered = entry.load()
     except Exception as error:  # a third-party package may raise anything, and must not stop others
         raise InvalidInput(
             f"cannot be loaded ({type(error).__name__}: {error}); fix or remove the package"
         ) from error
-    specs = list(loaded) if isinstance(loaded, list | tuple) else [loaded]
+    specs = list(offered) if isinstance(offered, list | tuple) else [offered]
     for spec in specs:
         if not isinstance(spec, AlgorithmSpec):
             raise InvalidInput(
@@ -111,25 +111,25 @@ def _offered(entry: EntryPoint) -> list[AlgorithmSpec]:
 
 
 def _add(algorithms: dict[str, AlgorithmSpec], more: Iterable[AlgorithmSpec]) -> None:
-    fresh = list(more)
-    names = [spec.name for spec in fresh]
+    added = list(more)
+    names = [spec.name for spec in added]
     for name in names:
         if name in algorithms or names.count(name) > 1:
             raise InvalidInput(f"there is already an algorithm {name}; choose another name")
-    algorithms.update((spec.name, spec) for spec in fresh)
+    algorithms.update((spec.name, spec) for spec in added)
 
 
-def _in_turn(specs: Iterable[AlgorithmSpec]) -> Iterator[tuple[str, CandidateModel]]:
+def _interleaved(specs: Iterable[AlgorithmSpec]) -> Iterator[tuple[str, CandidateModel]]:
     """Yield one configuration of each algorithm, then the next of each, until all are used."""
-    waiting = [(spec, spec.configurations()) for spec in specs]
-    while waiting:
-        going = []
-        for spec, configurations in waiting:
+    remaining = [(spec, spec.configurations()) for spec in specs]
+    while remaining:
+        unfinished = []
+        for spec, configurations in remaining:
             configuration = next(configurations, None)
             if configuration is not None:
-                going.append((spec, configurations))
+                unfinished.append((spec, configurations))
                 yield spec.model_name(configuration), spec.describe(configuration)
-        waiting = going
+        remaining = unfinished
 
 
 def _check_suits(spec: AlgorithmSpec, task: Task | None) -> None:

@@ -1,4 +1,4 @@
-"""Algorithms that run a command of the operator, given as a template in a TOML file.
+"""Algorithms that run a command of the operator, defined as a template in a TOML file.
 
     [algorithms.our-net]
     title = "Our network"
@@ -43,11 +43,11 @@ def read_commands(file: Path) -> list[AlgorithmSpec]:
         raise InvalidInput(f"{file}: cannot be read ({error.strerror}); check the path") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInput(f"{file}: is not valid TOML ({error}); correct it there") from None
-    _known(content, {"algorithms"}, f"{file}")
+    _check_keys(content, {"algorithms"}, f"{file}")
     algorithms = _table(content.get("algorithms", {}), f"{file}: algorithms")
     return [
-        _read(name, _table(said, f"{file}: algorithms.{name}"), f"{file}: algorithms.{name}")
-        for name, said in algorithms.items()
+        _read(name, _table(fields, f"{file}: algorithms.{name}"), f"{file}: algorithms.{name}")
+        for name, fields in algorithms.items()
     ]
 
 
@@ -82,19 +82,19 @@ def command_line(
     return words
 
 
-def _read(name: str, said: Mapping[str, Any], place: str) -> AlgorithmSpec:
-    _known(said, {"title", "family", "command", "tasks", "parameters"}, place)
-    command = _words(said.get("command"), place)
+def _read(name: str, fields: Mapping[str, Any], place: str) -> AlgorithmSpec:
+    _check_keys(fields, {"title", "family", "command", "tasks", "parameters"}, place)
+    command = _words(fields.get("command"), place)
     parameters: dict[str, Parameter] = {}
     defaults: dict[str, Setting] = {}
-    spaces = _table(said.get("parameters", {}), f"{place}.parameters")
+    spaces = _table(fields.get("parameters", {}), f"{place}.parameters")
     for each, space in spaces.items():
         here = f"{place}.parameters.{each}"
         if each in _PLACEHOLDERS:
             raise InvalidInput(f"{here}: {each} is filled in by Bentham; choose another name")
         parameters[each], defaults[each] = _parameter(_table(space, here), here)
     _check_placeholders(command, parameters, place)
-    tasks = said.get("tasks", [])
+    tasks = fields.get("tasks", [])
     if not isinstance(tasks, list) or any(task not in _TASKS for task in tasks):
         raise InvalidInput(f"{place}.tasks: is {tasks!r:.100}; list {' or '.join(_TASKS)}, or both")
     if tasks and not any("{data}" in word for word in command):
@@ -102,8 +102,8 @@ def _read(name: str, said: Mapping[str, Any], place: str) -> AlgorithmSpec:
     try:
         return AlgorithmSpec(
             name=name,
-            title=_string(said.get("title", name), f"{place}.title"),
-            family=_string(said.get("family", name), f"{place}.family"),
+            title=_string(fields.get("title", name), f"{place}.title"),
+            family=_string(fields.get("family", name), f"{place}.family"),
             command=command,
             tasks=tuple(dict.fromkeys(tasks)),
             parameters=parameters,
@@ -132,12 +132,14 @@ def _check_placeholders(
     used: set[str] = set()
     for word in command:
         try:
-            fields = [part[1:] for part in Formatter().parse(word) if part[1] is not None]
+            placeholders_in_word = [
+                part[1:] for part in Formatter().parse(word) if part[1] is not None
+            ]
         except ValueError as error:
             raise InvalidInput(
                 f"{place}.command: {word!r} ({error}); write {{{{ and }}}} for literal braces"
             ) from None
-        for field, specification, conversion in fields:
+        for field, specification, conversion in placeholders_in_word:
             if specification or conversion or not re.fullmatch(r"\w+", field or ""):
                 raise InvalidInput(
                     f"{place}.command: {word!r} has a placeholder that is not a plain name; write "
@@ -162,13 +164,13 @@ def _check_placeholders(
         )
 
 
-def _parameter(said: Mapping[str, Any], place: str) -> tuple[Parameter, Setting]:
-    _known(said, {"low", "high", "log", "choices", "ordered", "default"}, place)
+def _parameter(fields: Mapping[str, Any], place: str) -> tuple[Parameter, Setting]:
+    _check_keys(fields, {"low", "high", "log", "choices", "ordered", "default"}, place)
     try:
-        space = _space(said, place)
+        space = _space(fields, place)
     except InvalidInput as error:
         raise error if str(error).startswith(place) else InvalidInput(f"{place}: {error}") from None
-    default = said.get("default", space.at(0.5))
+    default = fields.get("default", space.at(0.5))
     if isinstance(space, Real) and type(default) is int:
         default = float(default)
     if not space.holds(default):
@@ -176,21 +178,21 @@ def _parameter(said: Mapping[str, Any], place: str) -> tuple[Parameter, Setting]
     return space, default
 
 
-def _space(said: Mapping[str, Any], place: str) -> Parameter:
-    if ("choices" in said) == ("low" in said or "high" in said):
+def _space(fields: Mapping[str, Any], place: str) -> Parameter:
+    if ("choices" in fields) == ("low" in fields or "high" in fields):
         raise InvalidInput(f"{place}: give either low and high, or choices")
-    log, ordered = said.get("log", False), said.get("ordered", False)
+    log, ordered = fields.get("log", False), fields.get("ordered", False)
     for name, switch in (("log", log), ("ordered", ordered)):
         if not isinstance(switch, bool):
             raise InvalidInput(f"{place}.{name}: is {switch!r:.100}; write true or false")
-    if "choices" in said:
-        choices = said["choices"]
+    if "choices" in fields:
+        choices = fields["choices"]
         if not isinstance(choices, list) or not all(
             isinstance(each, str | int | float | bool) for each in choices
         ):
             raise InvalidInput(f"{place}.choices: give a list of texts, numbers, true or false")
         return Choice(tuple(choices), ordered)
-    ends = [said.get("low"), said.get("high")]
+    ends = [fields.get("low"), fields.get("high")]
     if any(isinstance(end, bool) or not isinstance(end, int | float) for end in ends):
         raise InvalidInput(
             f"{place}: low is {ends[0]!r:.100} and high is {ends[1]!r:.100}; give two numbers"
@@ -220,10 +222,10 @@ def _table(value: object, place: str) -> Mapping[str, Any]:
     return value
 
 
-def _known(said: Mapping[str, Any], known: set[str], place: str) -> None:
-    unknown = sorted(set(said) - known)
+def _check_keys(fields: Mapping[str, Any], allowed: set[str], place: str) -> None:
+    unknown = sorted(set(fields) - allowed)
     if unknown:
         raise InvalidInput(
             f"{place}: the key {unknown[0][:100]!r} is unknown; remove it, or use one of "
-            f"{', '.join(sorted(known))}"
+            f"{', '.join(sorted(allowed))}"
         )

@@ -16,11 +16,11 @@ from bentham.training.refusals import FileRefused, check_shape, shown
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 LONGEST_LINE = 2**22
 LONGEST_VALUE = 2**17
-PIECE = 2**20
+CHUNK = 2**20
 SAMPLE = 50  # lines used to detect the delimiter
 AS_UTF8 = "save it as CSV in UTF-8 (in a spreadsheet: Save as, CSV UTF-8)"
 # The first bytes of files in other formats.
-OTHERS = {
+OTHER_FORMATS = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
@@ -73,18 +73,18 @@ def layout_of(path: Path) -> Layout:
 
 def _check_bytes(path: Path) -> None:
     with open(path, "rb") as file:
-        piece = file.read(PIECE)
-        if not piece.strip(b"\xef\xbb\xbf \t\r\n"):
+        chunk = file.read(CHUNK)
+        if not chunk.strip(b"\xef\xbb\xbf \t\r\n"):
             raise FileRefused(
                 "the file is empty; a CSV file has a line of column names, then one line per row"
             )
-        for start, what in OTHERS.items():
-            if piece.startswith(start):
-                raise FileRefused(f"this is not CSV but {what}; {AS_UTF8}")
+        for start, format_name in OTHER_FORMATS.items():
+            if chunk.startswith(start):
+                raise FileRefused(f"this is not CSV but {format_name}; {AS_UTF8}")
         line, length, rest = 1, 0, b""
-        while piece:
-            _check_text(rest + piece, line)
-            parts = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        while chunk:
+            _check_text(rest + chunk, line)
+            parts = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
             for number, part in enumerate(parts):
                 length = len(part) + (length if number == 0 else 0)
                 if length > LONGEST_LINE:
@@ -94,34 +94,34 @@ def _check_bytes(path: Path) -> None:
                         "with a line break"
                     )
             line += len(parts) - 1
-            rest = _unfinished(rest + piece)
-            piece = file.read(PIECE)
+            rest = _unfinished(rest + chunk)
+            chunk = file.read(CHUNK)
         if rest:
             raise FileRefused(f"the file ends in the middle of a character; {AS_UTF8}")
 
 
-def _check_text(piece: bytes, line: int) -> None:
-    if b"\0" in piece:
-        at = line + piece[: piece.index(b"\0")].count(b"\n")
+def _check_text(chunk: bytes, line: int) -> None:
+    if b"\0" in chunk:
+        at = line + chunk[: chunk.index(b"\0")].count(b"\n")
         raise FileRefused(f"line {at} contains a NUL byte, so this is not UTF-8 text; {AS_UTF8}")
-    whole = piece[: len(piece) - len(_unfinished(piece))]
+    complete = chunk[: len(chunk) - len(_unfinished(chunk))]
     try:
-        whole.decode()
+        complete.decode()
     except UnicodeDecodeError as error:
-        at = line + whole[: error.start].count(b"\n")
+        at = line + complete[: error.start].count(b"\n")
         raise FileRefused(
-            f"line {at} is not in UTF-8 (byte 0x{whole[error.start]:02X}); {AS_UTF8}"
+            f"line {at} is not in UTF-8 (byte 0x{complete[error.start]:02X}); {AS_UTF8}"
         ) from None
 
 
-def _unfinished(piece: bytes) -> bytes:
-    """Return the incomplete character at the end of a piece; its rest is in the next piece."""
-    for back in range(1, min(4, len(piece)) + 1):
-        byte = piece[-back]
+def _unfinished(chunk: bytes) -> bytes:
+    """Return the incomplete character at the end of a chunk; its rest is in the next chunk."""
+    for back in range(1, min(4, len(chunk)) + 1):
+        byte = chunk[-back]
         if byte & 0xC0 == 0x80:  # a continuation byte
             continue
         length = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
-        return piece[-back:] if length > back else b""
+        return chunk[-back:] if length > back else b""
     return b""
 
 

@@ -1,4 +1,4 @@
-"""A data file, and what was found in it."""
+"""A data file, and the result of its inspection."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ Format = Literal["csv", "parquet"]
 
 def is_storable(text: str) -> bool:
     """Whether every database can store the text: it has no NUL and no lone surrogate."""
-    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _storable(text: str) -> str:
@@ -32,11 +32,11 @@ ColumnName = Annotated[
 
 
 class ColumnSummary(BaseModel):
-    """One column: its inferred type, and what a choice of target or type depends on.
+    """One column: its inferred type, and the counts that a choice of target or type depends on.
 
     `distinct` is the number of distinct values that are not missing, `rarest` the number of rows
     of the rarest of them, and `singles` the number of values that occur in only one row. `whole`
-    is true if all its numbers are whole. `note` says what was noticed and what was done about it.
+    is true if all its numbers are whole. `note` says what is unusual and how it is handled.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,7 +53,7 @@ class ColumnSummary(BaseModel):
 
 
 class Inspection(BaseModel):
-    """What was found in a file before it becomes a dataset; `refusal` says why it cannot be one.
+    """The result of inspecting an upload; `refusal` says why it cannot become a dataset.
 
     Sizes are limited, because a hostile file may have taken over the process that inspected it.
     """

@@ -2,7 +2,7 @@
 
 Uploads may be hostile, and file readers are large programs. So the service runs this in a separate
 process, which limits its own memory and CPU time. It prints one line of JSON, for a refusal, too.
-If it ends without one, a limit or the file has killed it.
+If it ends without that line, it exceeded a limit or crashed on the file.
 """
 
 import argparse
@@ -47,19 +47,19 @@ def inspect_file(path: Path, format: Format) -> Inspection:  # noqa: A002 - the 
             "or leave out columns"
         )
     except Exception as error:  # a reader may raise anything on hostile bytes
-        said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        detail = " ".join(said.replace(str(path), "the file").split())[:200]
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        detail = " ".join(reason.replace(str(path), "the file").split())[:200]
         return Inspection(refusal=f"the file cannot be read as {format} ({detail}); write it again")
 
 
 def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
     notes: list[str] = []
-    odd: dict[str, str] = {}
+    odd_columns: dict[str, str] = {}
     if format == "csv":
         layout = layout_of(path)
         names = [name or f"Unnamed: {at}" for at, name in enumerate(layout.names)]
         rows, delimiter = layout.rows, layout.delimiter
-        notes = _about_header(layout.names, delimiter)
+        notes = _header_notes(layout.names, delimiter)
         if layout.padded:
             notes.append("spaces around column names are removed")
     else:
@@ -67,7 +67,7 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
         from bentham.training.parquet_file import names_in, odd_types
 
         (names, rows), delimiter = names_in(path), ","
-        odd = dict(odd_types(path))
+        odd_columns = dict(odd_types(path))
     _check_names(names)
     if rows < LEAST_ROWS:
         raise FileRefused(
@@ -77,12 +77,14 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
     table = read_table(str(path), delimiter if format == "csv" else None)
     _check_same(table, names, rows, format)
     columns = [
-        odd_column(name, table[name], odd[name]) if name in odd else describe(name, table[name])
+        odd_column(name, table[name], odd_columns[name])
+        if name in odd_columns
+        else describe(name, table[name])
         for name in map(str, table.columns)
     ]
     if all(column.missing == rows for column in columns):
         raise FileRefused("every value is missing; check how the file was written")
-    notes += _about_formulas(table, columns)
+    notes += _formula_notes(table, columns)
     return Inspection(delimiter=delimiter, rows=rows, columns=columns, notes=notes)
 
 
@@ -97,10 +99,10 @@ def _check_names(names: list[str]) -> None:
             raise FileRefused(
                 f"a column has the name {shown(name)}, which cannot be stored; rename it"
             )
-    if doubled := [name for name, count in Counter(names).items() if count > 1]:
+    if duplicates := [name for name, count in Counter(names).items() if count > 1]:
         raise FileRefused(
-            f"more than one column has the name {listed(doubled)}; rename them, or add a line of "
-            "names if there is none"
+            f"more than one column has the name {listed(duplicates)}; rename them, or add a line "
+            "of names if there is none"
         )
     if len(names) < 2:
         raise FileRefused(
@@ -127,7 +129,7 @@ def _check_same(table: pd.DataFrame, names: list[str], rows: int, format: Format
         )
 
 
-def _about_header(names: list[str], delimiter: str) -> list[str]:
+def _header_notes(names: list[str], delimiter: str) -> list[str]:
     notes = []
     if delimiter != ",":
         notes.append(f"values are separated by {DELIMITERS[delimiter]}")
@@ -141,7 +143,7 @@ def _about_header(names: list[str], delimiter: str) -> list[str]:
     return notes
 
 
-def _about_formulas(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]:
+def _formula_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]:
     texts = [column.name for column in columns if column.type != "number" or column.note]
     found = {name: count for name in texts if (count := formulas_in(table[name]))}
     if not found:
@@ -177,14 +179,14 @@ def main() -> int:
     parser.add_argument("--format", choices=["csv", "parquet"], default="csv")
     parser.add_argument("--memory", type=int, default=MEMORY_MIB, help="address space in MiB")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="CPU time in seconds")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        _limit(asked.memory, asked.seconds)
-        found = inspect_file(asked.path, asked.format)
+        _limit(options.memory, options.seconds)
+        inspection = inspect_file(options.path, options.format)
     except FileRefused as refusal:  # the CPU limit was reached outside `inspect_file`
-        found = Inspection(refusal=str(refusal))
+        inspection = Inspection(refusal=str(refusal))
     signal.signal(signal.SIGXCPU, signal.SIG_IGN)
-    print(found.model_dump_json())
+    print(inspection.model_dump_json())
     return 0
 
 

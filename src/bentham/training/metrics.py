@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from bentham.training.training_plan import Task
 
-# Any score below -1 only says that a model is useless, and one extreme value must not distort what
-# is learned from all scores.
-_AS_IT_IS = "the metric itself"
-_OF_CONSTANT = "1 - loss / loss of predicting {}, both on the held-out rows; at least -1"
+# Scores are at least -1: any lower score only says that a model is useless, and one extreme value
+# must not distort what is learned from all scores.
+_UNCHANGED = "the metric itself"
+_RELATIVE = "1 - loss / loss of predicting {}, both on the held-out rows; at least -1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class MetricSpec:
     score: str
 
 
-def _metric(name: str, task: Task, title: str, score: str = _AS_IT_IS) -> MetricSpec:
+def _metric(name: str, task: Task, title: str, score: str = _UNCHANGED) -> MetricSpec:
     return MetricSpec(name=name, task=task, title=title, score=score)
 
 
@@ -49,7 +49,7 @@ METRICS: dict[str, MetricSpec] = {
             "log-loss",
             "classification",
             "logarithmic loss of the predicted probabilities",
-            _OF_CONSTANT.format("the class frequencies of the training rows"),
+            _RELATIVE.format("the class frequencies of the training rows"),
         ),
         _metric(
             "r2",
@@ -61,19 +61,19 @@ METRICS: dict[str, MetricSpec] = {
             "rmse",
             "regression",
             "root mean squared error",
-            _OF_CONSTANT.format("the mean of the training rows"),
+            _RELATIVE.format("the mean of the training rows"),
         ),
         _metric(
             "mae",
             "regression",
             "mean absolute error",
-            _OF_CONSTANT.format("the median of the training rows"),
+            _RELATIVE.format("the median of the training rows"),
         ),
         _metric(
             "median-absolute-error",
             "regression",
             "median absolute error",
-            _OF_CONSTANT.format("the median of the training rows"),
+            _RELATIVE.format("the median of the training rows"),
         ),
     )
 }

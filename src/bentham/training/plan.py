@@ -27,16 +27,16 @@ MOST_NOTES = 20
 MOST_COMPARED, LONGEST_COMPARED = 100, 60
 
 
-def plan(dataset: DataFile, asked: PlanRequest) -> TrainingPlan:
+def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
     """Determine task, columns, metric and split; raise, with the reason, if that is impossible."""
     columns = {column.name: column for column in dataset.columns}
-    _check_known([asked.target], columns, "target", dataset)
-    _check_known(asked.types, columns, "types", dataset)
-    target, task, notes = columns[asked.target], asked.task, []
-    if _type_of(target, asked) == "ignored" and target.name in asked.types:
+    _check_known([request.target], columns, "target", dataset)
+    _check_known(request.types, columns, "types", dataset)
+    target, task, notes = columns[request.target], request.task, []
+    if _type_of(target, request) == "ignored" and target.name in request.types:
         raise InvalidInput(f"types: {target.name!r} is the target, which cannot be ignored")
     if task is None:
-        task, note = _inferred_task(target, asked, dataset.rows)
+        task, note = _inferred_task(target, request, dataset.rows)
         notes.append(note)
     rows = dataset.rows - target.missing
     _check_target(target, task, rows)
@@ -44,32 +44,32 @@ def plan(dataset: DataFile, asked: PlanRequest) -> TrainingPlan:
         notes.append(f"{target.name!r}: {target.note}")
     if target.missing:
         notes.append(f"{target.missing:,} rows without a value of {target.name!r} are not used")
-    types = {name: _type_of(columns[name], asked) for name in columns if name != target.name}
+    types = {name: _type_of(columns[name], request) for name in columns if name != target.name}
     used: dict[str, ColumnType] = {name: kind for name, kind in types.items() if kind != "ignored"}
     if not used:
         raise InvalidInput(
             f"no column is left to learn {target.name!r} from; set the type of one, for example "
             f"{next(iter(types), 'column')!r}: 'category'"
         )
-    split, note = _split(asked.split, target, task, rows)
-    notes += [note, *_about_columns(columns, types, asked)]
+    split, note = _split(request.split, target, task, rows)
+    notes += [note, *_column_notes(columns, types, request)]
     return TrainingPlan(
         dataset=dataset.id, name=dataset.name, hash=dataset.hash, format=dataset.format,
         delimiter=dataset.delimiter, bytes=dataset.bytes, target=target.name, task=task,
-        metric=_metric(asked.metric, task),
+        metric=_metric(request.metric, task),
         classes=target.distinct if task == "classification" else 0,
-        columns=used, split=split, notes=_first(filter(None, notes)),
+        columns=used, split=split, notes=_limited(filter(None, notes)),
     )  # fmt: skip
 
 
 def _check_known(
-    names: Iterable[str], columns: dict[str, ColumnSummary], what: str, dataset: DataFile
+    names: Iterable[str], columns: dict[str, ColumnSummary], field: str, dataset: DataFile
 ) -> None:
     for name in names:
         if name not in columns:
             close = _close(name, columns) or list(columns)[:5]
             raise InvalidInput(
-                f"{what}: {dataset.name!r} has no column {name!r}; it has "
+                f"{field}: {dataset.name!r} has no column {name!r}; it has "
                 f"{', '.join(map(repr, close))}{', ...' if len(close) < len(columns) else ''}"
             )
 
@@ -80,12 +80,14 @@ def _close(name: str, columns: Iterable[str]) -> list[str]:
     return get_close_matches(name[:LONGEST_COMPARED], near, n=3, cutoff=0.5)
 
 
-def _inferred_task(target: ColumnSummary, asked: PlanRequest, rows: int) -> tuple[Task, str]:
+def _inferred_task(target: ColumnSummary, request: PlanRequest, rows: int) -> tuple[Task, str]:
     task: Task
-    said = asked.types.get(target.name)
-    if said == "category" or (said is None and (target.type == "category" or not target.numeric)):
+    declared = request.types.get(target.name)
+    if declared == "category" or (
+        declared is None and (target.type == "category" or not target.numeric)
+    ):
         task, why = "classification", f"{target.name!r} holds categories"
-    elif said == "number" or not target.whole:
+    elif declared == "number" or not target.whole:
         task, why = "regression", f"{target.name!r} holds numbers"
     elif target.distinct <= FEW_VALUES and target.distinct * 2 <= rows:
         task, why = "classification", f"{target.name!r} holds {target.distinct} whole numbers"
@@ -129,50 +131,48 @@ def _check_target(target: ColumnSummary, task: Task, rows: int) -> None:
         )
 
 
-def _type_of(column: ColumnSummary, asked: PlanRequest) -> ColumnType:
-    said = asked.types.get(column.name)
-    if said is None:
+def _type_of(column: ColumnSummary, request: PlanRequest) -> ColumnType:
+    declared = request.types.get(column.name)
+    if declared is None:
         return column.type
-    if said == "number" and not column.numeric:
+    if declared == "number" and not column.numeric:
         raise InvalidInput(
             f"types: column {column.name!r} does not hold numbers; make it a category, or ignore it"
         )
-    if said == "category" and column.distinct == 0:
+    if declared == "category" and column.distinct == 0:
         raise InvalidInput(
             f"types: column {column.name!r} holds no values that can be categories; ignore it"
         )
-    return said
+    return declared
 
 
 def _metric(name: str | None, task: Task) -> str:
     if name is None:
         return default_metric(task)
-    fitting = ", ".join(each.name for each in METRICS.values() if each.task == task)
+    valid = ", ".join(each.name for each in METRICS.values() if each.task == task)
     if name not in METRICS:
-        raise InvalidInput(f"metric: {name!r} is unknown; for {task} choose one of {fitting}")
+        raise InvalidInput(f"metric: {name!r} is unknown; for {task} choose one of {valid}")
     if METRICS[name].task != task:
         raise InvalidInput(
             f"metric: {name} is for {METRICS[name].task}, but this is {task}; choose one of "
-            f"{fitting}, or set the task to {METRICS[name].task}"
+            f"{valid}, or set the task to {METRICS[name].task}"
         )
     return name
 
 
 def _split(
-    asked: SplitRequest, target: ColumnSummary, task: Task, rows: int
+    request: SplitRequest, target: ColumnSummary, task: Task, rows: int
 ) -> tuple[RowSplit, str]:
     """Determine how rows are held out. In classification every part needs rows of every class."""
-    kind = asked.kind or ("folds" if rows < LARGE else "holdout")
+    kind = request.kind or ("folds" if rows < LARGE else "holdout")
     most = min(rows // 2, target.rarest if task == "classification" else rows)
-    folds, share, note = asked.folds, asked.share, ""
+    folds, share, note = request.folds, request.share, ""
     if kind == "folds" and folds > most:
         if most < 2:
             raise InvalidInput(_too_few(rows))
         folds = most
-        because = (
-            f"the rarest class has {most}" if task == "classification" else f"there are {rows}"
-        )
-        note = f"{folds} folds instead of {asked.folds}, since {because} rows"
+        reason = f"the rarest class has {most}" if task == "classification" else f"there are {rows}"
+        note = f"{folds} folds instead of {request.folds}, since {reason} rows"
     if kind == "holdout":
         held = int(rows * share)
         least = max(LEAST_HELD_OUT, target.distinct if task == "classification" else 0)
@@ -184,10 +184,10 @@ def _split(
                 else _too_few(rows)
             )
     # Unused fields get their default values, so that equal splits share their trials.
-    usual = SplitRequest()
+    defaults = SplitRequest()
     if kind == "folds":
-        return RowSplit(kind=kind, folds=folds, share=usual.share, seed=asked.seed), note
-    return RowSplit(kind=kind, folds=usual.folds, share=share, seed=asked.seed), note
+        return RowSplit(kind=kind, folds=folds, share=defaults.share, seed=request.seed), note
+    return RowSplit(kind=kind, folds=defaults.folds, share=share, seed=request.seed), note
 
 
 def _too_few(rows: int) -> str:
@@ -197,23 +197,25 @@ def _too_few(rows: int) -> str:
     )
 
 
-def _about_columns(
-    columns: dict[str, ColumnSummary], types: dict[str, ColumnType], asked: PlanRequest
+def _column_notes(
+    columns: dict[str, ColumnSummary], types: dict[str, ColumnType], request: PlanRequest
 ) -> list[str]:
     """Return the notes on columns in use, and a note on those that are left out."""
     notes = [
         f"{name!r}: {columns[name].note}"
         for name, kind in types.items()
-        if columns[name].note and kind != "ignored" and name not in asked.types
+        if columns[name].note and kind != "ignored" and name not in request.types
     ]
-    unused = [name for name, kind in types.items() if kind == "ignored" and name not in asked.types]
+    unused = [
+        name for name, kind in types.items() if kind == "ignored" and name not in request.types
+    ]
     if unused:
         shown = ", ".join(map(repr, unused[:5])) + (" and more" if len(unused) > 5 else "")
         notes.append(f"{len(unused)} columns are left out: {shown}; set their types to use them")
     return notes
 
 
-def _first(notes: Iterable[str]) -> list[str]:
+def _limited(notes: Iterable[str]) -> list[str]:
     found = list(notes)
     if len(found) <= MOST_NOTES:
         return found

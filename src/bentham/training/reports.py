@@ -23,8 +23,8 @@ class Report:
 
     def line(self) -> str:
         """Return the report as a line that `read_report` reads."""
-        said = {"score": self.score, "progress": self.progress, "metrics": self.metrics or None}
-        return json.dumps({name: value for name, value in said.items() if value is not None})
+        fields = {"score": self.score, "progress": self.progress, "metrics": self.metrics or None}
+        return json.dumps({name: value for name, value in fields.items() if value is not None})
 
 
 def read_report(line: str | bytes) -> Report | None:
@@ -34,17 +34,17 @@ def read_report(line: str | bytes) -> Report | None:
         return None
     try:
         text = line.decode() if isinstance(line, bytes) else line
-        said = json.loads(text) if text.startswith("{") else None
+        payload = json.loads(text) if text.startswith("{") else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(payload, dict):
         return None
-    score, progress = _number(said.get("score")), _number(said.get("progress"))
+    score, progress = _number(payload.get("score")), _number(payload.get("progress"))
     if progress is not None and not 0.0 <= progress <= 1.0:
         progress = None
     if score is None and progress is None:
         return None
-    return Report(score, progress, _metrics(said.get("metrics")))
+    return Report(score, progress, _metrics(payload.get("metrics")))
 
 
 def _number(value: object) -> float | None:
@@ -57,10 +57,10 @@ def _number(value: object) -> float | None:
         return math.inf if value > 0 else -math.inf
 
 
-def _metrics(said: object) -> dict[str, float]:
+def _metrics(values: object) -> dict[str, float]:
     """Return the metrics that can be stored; invalid ones are dropped, since the score counts."""
     found: dict[str, float] = {}
-    for name, value in said.items() if isinstance(said, dict) else ():
+    for name, value in values.items() if isinstance(values, dict) else ():
         number = _number(value)
         plain = name.isprintable() and 0 < len(name.strip()) <= len(name) <= LONGEST_NAME
         if plain and number is not None and math.isfinite(number) and len(found) < MOST_METRICS:

@@ -54,14 +54,14 @@ def script(
     }
     module, name = algorithm.estimators[training.task].split(":")
     taken = {**_imports(), **{each: (origin, each) for each, origin in BUILT_OF.items()}}
-    # The class must not hide another name in the script, whatever it is called.
+    # The class must not shadow another name in the script.
     clash = name in taken or name in constants or not name[0].isupper()
     alias = f"Estimator_{name}" if clash else name
     taken[alias] = (module, name)
     build = build_source(
         training, algorithm, algorithm.check(configuration), alias, categories, numbers
     )
-    body = "\n\n\n".join([*_reading(training), build, *_judging(training)])
+    body = "\n\n\n".join([*_loading_sources(training), build, *_evaluation_sources(training)])
     parts = [
         _docstring(training, model, algorithm),
         "\n",
@@ -90,7 +90,7 @@ def _check(training: TrainingPlan, algorithm: AlgorithmSpec) -> None:
         raise InvalidInput("there are no columns to learn from; choose other data")
 
 
-def _reading(training: TrainingPlan) -> list[str]:
+def _loading_sources(training: TrainingPlan) -> list[str]:
     kind = "classes" if training.task == "classification" else "numbers"
     return [
         _source("read_table"),
@@ -101,7 +101,7 @@ def _reading(training: TrainingPlan) -> list[str]:
     ]
 
 
-def _judging(training: TrainingPlan) -> list[str]:
+def _evaluation_sources(training: TrainingPlan) -> list[str]:
     stratified = training.task == "classification"
     split = (
         f"split_stratified_{training.split.kind}" if stratified else f"split_{training.split.kind}"
@@ -126,8 +126,8 @@ def _judging(training: TrainingPlan) -> list[str]:
 def _docstring(training: TrainingPlan, model: str, algorithm: AlgorithmSpec) -> str:
     package = next(iter(algorithm.estimators.values())).split(":")[0].split(".")[0]
     metric = METRICS[training.metric]
-    own = "" if package == "sklearn" else f", {package}"
-    needs = f"pandas, scikit-learn{', pyarrow' if training.format == 'parquet' else ''}{own}"
+    extra = "" if package == "sklearn" else f", {package}"
+    needs = f"pandas, scikit-learn{', pyarrow' if training.format == 'parquet' else ''}{extra}"
     return f'''"""{_plain(algorithm.title)}: {_plain(model)}, a model that Bentham found.
 
     python model.py data.{training.format}
@@ -154,7 +154,7 @@ def _trees() -> tuple[tuple[str, ast.Module], ...]:
 
 @cache
 def _functions() -> dict[str, str]:
-    """Return the sources of the functions that scripts are made of, by name."""
+    """Return the sources of the functions that are copied into scripts, by name."""
     return {
         node.name: ast.get_source_segment(text, node) or ""
         for text, tree in _trees()
@@ -165,7 +165,7 @@ def _functions() -> dict[str, str]:
 
 @cache
 def _imports() -> dict[str, tuple[str, str]]:
-    """Return what those functions import: by name there, the module and the name in it."""
+    """Return the imports of those functions: the module and the name in it, by local name."""
     found: dict[str, tuple[str, str]] = {}
     for _, tree in _trees():
         for node in tree.body:
@@ -183,28 +183,28 @@ def _missing() -> list[str]:
     raise AssertionError("reading.py has no MISSING")
 
 
-def _source(name: str, called: str = "") -> str:
+def _source(name: str, alias: str = "") -> str:
     source = _functions()[name]
-    return source.replace(f"def {name}(", f"def {called}(", 1) if called else source
+    return source.replace(f"def {name}(", f"def {alias}(", 1) if alias else source
 
 
-def _import_lines(known: Mapping[str, tuple[str, str]], body: str) -> str:
+def _import_lines(available: Mapping[str, tuple[str, str]], body: str) -> str:
     """Return the imports that the body needs: standard library first, then packages, sorted."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)} | {"sys"}
-    whole: dict[bool, list[str]] = {True: [], False: []}
-    parts: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
-    for name in sorted(used & set(known)):
-        module, original = known[name]
-        own = module.split(".")[0] in sys.stdlib_module_names
+    modules: dict[bool, list[str]] = {True: [], False: []}
+    members: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
+    for name in sorted(used & set(available)):
+        module, original = available[name]
+        standard = module.split(".")[0] in sys.stdlib_module_names
         if not original:
-            whole[own].append(f"import {module}" + (f" as {name}" if name != module else ""))
+            modules[standard].append(f"import {module}" + (f" as {name}" if name != module else ""))
         else:
             text = original if original == name else f"{original} as {name}"
-            parts[own].setdefault(module, []).append(text)
+            members[standard].setdefault(module, []).append(text)
     sections = []
-    for own in (True, False):
-        lines = sorted(whole[own])
-        for module, names in sorted(parts[own].items()):
+    for standard in (True, False):
+        lines = sorted(modules[standard])
+        for module, names in sorted(members[standard].items()):
             lines.append(_from_import(module, sorted(names, key=_import_order)))
         sections.append("\n".join(lines))
     return "\n\n".join(sections) + "\n"
@@ -234,4 +234,6 @@ def _constant(name: str, value: Setting | list[str]) -> str:
 
 def _plain(text: str) -> str:
     """Return the text without characters that could end or break a docstring."""
-    return "".join(sign for sign in text if sign.isprintable() and sign not in "\"'\\")
+    return "".join(
+        character for character in text if character.isprintable() and character not in "\"'\\"
+    )

@@ -77,9 +77,9 @@ def _downloaded(name: str) -> Fetched:
 def _openml(name: str) -> Fetched:
     from sklearn.datasets import fetch_openml
 
-    wanted = {"data_id": int(name)} if name.isdecimal() else {"name": name}
+    query = {"data_id": int(name)} if name.isdecimal() else {"name": name}
     with _network(f"openml:{name}"):
-        bunch = fetch_openml(**wanted, as_frame=True, cache=False, n_retries=1, delay=0.5)
+        bunch = fetch_openml(**query, as_frame=True, cache=False, n_retries=1, delay=0.5)
     targets = list(bunch.target_names or [])
     if len(targets) != 1:
         raise InvalidInput(
@@ -90,9 +90,9 @@ def _openml(name: str) -> Fetched:
 
 
 @contextmanager
-def _network(what: str) -> Iterator[None]:
+def _network(name: str) -> Iterator[None]:
     """Stop a download that stalls, and raise a clear error if one fails."""
-    before = socket.getdefaulttimeout()
+    previous = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SECONDS)
     try:
         with warnings.catch_warnings():
@@ -101,11 +101,11 @@ def _network(what: str) -> Iterator[None]:
     except (OSError, ValueError, LookupError, HTTPException) as error:
         detail = " ".join(f"{type(error).__name__}: {error}".split())[:150]
         raise InvalidInput(
-            f"{what} could not be fetched ({detail}); check the name and the network connection, "
+            f"{name} could not be fetched ({detail}); check the name and the network connection, "
             f"or use one that needs no network: {', '.join(f'sklearn:{n}' for n in BUNDLED)}"
         ) from None
     finally:
-        socket.setdefaulttimeout(before)
+        socket.setdefaulttimeout(previous)
 
 
 def _as_csv(table: "pd.DataFrame") -> bytes:

@@ -178,9 +178,9 @@ def _steps(dimensions: int) -> tuple[int, ...]:
         return tuple(int(root**-j * _ONE) for j in range(1, dimensions + 1))
 
 
-def _given(spec: AlgorithmSpec) -> list[tuple[str, Setting]]:
-    more = [pair for each in spec.fixed_for.values() for pair in each.items()]
-    return [*spec.fixed.items(), *more]
+def _fixed_arguments(spec: AlgorithmSpec) -> list[tuple[str, Setting]]:
+    by_task = [pair for each in spec.fixed_for.values() for pair in each.items()]
+    return [*spec.fixed.items(), *by_task]
 
 
 def _check(spec: AlgorithmSpec) -> None:
@@ -197,11 +197,11 @@ def _check(spec: AlgorithmSpec) -> None:
             raise InvalidInput(
                 f"{spec.name}: the estimator is {path[:100]!r}; write package.module:Class"
             )
-    for name, value in _given(spec):
+    for name, value in _fixed_arguments(spec):
         number = isinstance(value, int | float)
         if not (value is None or isinstance(value, str) or (number and math.isfinite(value))):
             raise InvalidInput(f"{spec.name}: {name} is {value!r:.100}; give a text or a number")
-    fixed = [name for name, _ in _given(spec)]
+    fixed = [name for name, _ in _fixed_arguments(spec)]
     for argument in [*spec.parameters, *fixed, *([spec.seed] if spec.seed else [])]:
         if not re.fullmatch(r"[A-Za-z_]\w*", argument, re.ASCII) or keyword.iskeyword(argument):
             raise InvalidInput(

@@ -1,4 +1,4 @@
-"""What a study requests for its training, and its plan: everything that a score depends on."""
+"""A study's request for its training, and its plan: everything that a score depends on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -61,7 +61,7 @@ def train(job: Job, report: Callable[[float, list[float]], None]) -> Result:
 
 
 def warm_up(catalog: Path | None = None) -> None:
-    """Import what the catalogue's scripts import, so that processes forked from here need not.
+    """Import the modules that scripts import, so that processes forked from here start faster.
 
     A package that cannot be imported is skipped; the trial that needs it reports the error.
     """

@@ -21,16 +21,16 @@ def declared(
     title: str,
     estimators: Mapping[Task, str],
     varied: Mapping[str, Varied],
-    **more: Any,
+    **options: Any,
 ) -> AlgorithmSpec:
-    """Return an algorithm whose parameters are given with their defaults."""
+    """Return an algorithm; `varied` maps each parameter to its space and its default."""
     return AlgorithmSpec(
         name=name,
         title=title,
         estimators=estimators,
         parameters={each: space for each, (space, _) in varied.items()},
         defaults={each: default for each, (_, default) in varied.items()},
-        **more,
+        **options,
     )
 
 

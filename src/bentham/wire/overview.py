@@ -69,8 +69,8 @@ class Overview(ResponseBody):
     `regret_estimate` is the mean over open studies of how much better their best model is expected
     to be than their incumbent: an estimate, since the best score is unknown. The mean is between
     `regret_low` and `regret_high` with a probability of 80 %. `happiness` is the share of their
-    initial regret that is gone, from 0 to 1. Studies without an estimate, for
-    some seconds after a start, do not count. `devices` and `latency` are for operators only.
+    initial regret that is gone, from 0 to 1. Studies without an estimate, for some seconds after a
+    start, do not count. `devices` and `latency` are for operators only.
     """
 
     time: float

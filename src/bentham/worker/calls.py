@@ -56,5 +56,5 @@ class BackgroundCalls:
 
 def pause_after(error: ServiceError, tries: int, chance: float) -> float:
     """Return the seconds before a retry: doubling from 0.5 to 10, at least Retry-After."""
-    asked = error.retry_after if isinstance(error, Unavailable) else None
-    return max(asked or 0.0, min(10.0, 0.25 * 2.0 ** min(tries, 10)) * (0.5 + 0.5 * chance))
+    retry_after = error.retry_after if isinstance(error, Unavailable) else None
+    return max(retry_after or 0.0, min(10.0, 0.25 * 2.0 ** min(tries, 10)) * (0.5 + 0.5 * chance))

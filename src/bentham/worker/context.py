@@ -14,7 +14,7 @@ from bentham.worker.calls import BackgroundCalls
 Clock = Callable[[], float]
 Log = Any  # a structlog logger: a method per level, fields as keyword arguments
 # How long to try to notify the server when stopping immediately, or when a device leaves.
-FAREWELL_SECONDS = 5.0
+LEAVE_SECONDS = 5.0
 
 
 def steady_clock() -> float:
@@ -42,33 +42,33 @@ class Link:
     def back(self) -> None:
         """Record that a call got a response."""
         if self._lost is not None:
-            away = round(self._clock() - self._lost, 1)
+            seconds = round(self._clock() - self._lost, 1)
             self._lost = None
-            self._log.info("server available again", away_seconds=away)
+            self._log.info("server available again", away_seconds=seconds)
 
 
 @dataclass(slots=True)
 class Stop:
-    """Whether to stop: `draining` takes no new trials, `hurried` also releases running ones."""
+    """Whether to stop: `draining` takes no new trials, `releasing` also releases running ones."""
 
     clock: Clock
     draining: bool = False
-    hurried: bool = False
-    _hurried_at: float = 0.0
+    releasing: bool = False
+    _releasing_at: float = 0.0
 
     def drain(self) -> None:
         """Finish running trials and take no new ones."""
         self.draining = True
 
-    def hurry(self) -> None:
+    def release(self) -> None:
         """Release running trials."""
-        if not self.hurried:
-            self.draining = self.hurried = True
-            self._hurried_at = self.clock()
+        if not self.releasing:
+            self.draining = self.releasing = True
+            self._releasing_at = self.clock()
 
     def too_late(self) -> bool:
         """Whether the time to notify the server is over."""
-        return self.hurried and self.clock() >= self._hurried_at + FAREWELL_SECONDS
+        return self.releasing and self.clock() >= self._releasing_at + LEAVE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

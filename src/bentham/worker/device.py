@@ -15,18 +15,18 @@ from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
 from bentham.executors import Broken, Declined, Progress, Running, Scored
 from bentham.wire import DeviceView, Lease, Renewal, TrialView
 from bentham.worker.calls import ANSWERS, ServerCall, pause_after
-from bentham.worker.context import FAREWELL_SECONDS, Log, WorkerContext
+from bentham.worker.context import LEAVE_SECONDS, Log, WorkerContext
 from bentham.worker.guarded import Guarded
 from bentham.worker.lifeline import Lifeline
 
 Result = TypeVar("Result")
 Steps = Generator[float, None, Result]  # yields the time at which to resume
 
-LOOK_SECONDS = 0.1  # between polls of a running trial
-NEWS_SECONDS = 2.0  # minimum time between heartbeats that report new progress
-NEWS_SHARE = 0.05  # change in progress that is worth an early heartbeat
+POLL_SECONDS = 0.1  # between polls of a running trial
+PROGRESS_SECONDS = 2.0  # minimum time between heartbeats that report new progress
+PROGRESS_SHARE = 0.05  # change in progress that is worth an early heartbeat
 LONGEST_SLEEP = 1.0
-SHORTEST_ASK = 1.0  # minimum time between lease requests when there is nothing to run
+REQUEST_SECONDS = 1.0  # minimum time between lease requests when there is nothing to run
 
 
 class GivenUp(Exception):
@@ -37,7 +37,7 @@ class GivenUp(Exception):
 class GivenBack:
     """The trial is released without an outcome."""
 
-    why: str
+    reason: str
     unable: bool = False  # this device can never run it
 
 
@@ -50,12 +50,12 @@ class DeviceLife:
     def __init__(self, name: str, kind: str, context: WorkerContext):
         self.name, self._kind, self._context = name, kind, context
         self._log = context.log.bind(device=name)
-        self.idle_since: float | None = None  # since when the server has had nothing to run
+        self.idle_since: float | None = None  # when the server first had nothing to run
         self.wake = 0.0
         self._trial = ""  # the trial leased last
         self.failure = ""  # why the device stopped; empty unless it failed
         self._declined = 0  # consecutive trials that the executor declined
-        self._gone = False
+        self._retired = False
         self._steps = self._live()
 
     def step(self) -> bool:
@@ -67,28 +67,28 @@ class DeviceLife:
         return True
 
     def retire(self) -> None:
-        """Release the running trial and leave, because the device's slot is gone."""
-        self._gone = True
+        """Release the running trial and leave, because the device's slot no longer exists."""
+        self._retired = True
 
     def abandon(self) -> None:
         """Kill the running trial without notifying the server."""
         self._steps.close()
 
     def _live(self) -> Steps[None]:
-        conflicts, known = 0, False
+        conflicts, registered = 0, False
         try:
             while not self._draining():
                 try:
-                    yield from self._insist(self._register, self._draining)
+                    yield from self._retry(self._register, self._draining)
                 except Conflict as error:
-                    if not known:  # another worker uses the name: waiting does not help
+                    if not registered:  # another worker uses the name: waiting does not help
                         raise
                     # Taken while this worker was disconnected: retry; other devices continue.
                     self._log.warning("device name in use: registering again", reason=str(error))
                     conflicts += 1
                     yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
                     continue
-                known = True
+                registered = True
                 self._log.info("device registered")
                 try:
                     while not self._draining():
@@ -117,12 +117,12 @@ class DeviceLife:
     def _serve_one(self) -> Steps[None]:
         client, key = self._context.client, str(uuid4())
         sent = self._context.clock()
-        ask = lambda: client.lease(self.name, self._context.wait, key)  # noqa: E731
-        lease = yield from self._insist(ask, self._draining)
+        request = lambda: client.lease(self.name, self._context.wait, key)  # noqa: E731
+        lease = yield from self._retry(request, self._draining)
         if lease is None:
             self.idle_since = sent if self.idle_since is None else self.idle_since
-            rest = SHORTEST_ASK - (self._context.clock() - sent)
-            yield from self._pause(rest, self._draining)
+            remaining = REQUEST_SECONDS - (self._context.clock() - sent)
+            yield from self._pause(remaining, self._draining)
             return
         self.idle_since = None
         self._trial = lease.trial
@@ -131,8 +131,8 @@ class DeviceLife:
         ended = yield from self._run(lease, lifeline, log)
         if isinstance(ended, Declined):
             # A released trial may be leased again at once: wait, so that others get it first.
-            back = GivenBack(ended.reason, ended.unable)
-            yield from self._report(lease, back, lifeline.timeout, log)
+            release = GivenBack(ended.reason, ended.unable)
+            yield from self._report(lease, release, lifeline.timeout, log)
             self._declined += 1
             pause = min(60.0, 2.0 ** min(self._declined, 10))  # bounded: this may repeat for days
             yield from self._pause(pause, self._draining)
@@ -141,17 +141,17 @@ class DeviceLife:
             yield from self._report(lease, ended, lifeline.timeout, log)
 
     def _run(self, lease: Lease, lifeline: Lifeline, log: Log) -> Steps[Ended | Declined | None]:
-        """Run a trial while its lease is valid; return None if the trial is no longer ours."""
+        """Run a trial while its lease is valid; return None if the device has lost it."""
         context = self._context
         beat: ServerCall[Renewal] | None = None
         beat_sent = context.clock()
         running: Running | None = None
-        told = progress = Progress()
+        reported = progress = Progress()
         try:
             while True:
                 now = context.clock()
                 if beat is not None and beat.done:
-                    if not self._heard(beat, beat_sent, lifeline, log):
+                    if not self._handle_renewal(beat, beat_sent, lifeline, log):
                         return None
                     beat = None
                 if running is None and lifeline.fresh(now):
@@ -164,25 +164,29 @@ class DeviceLife:
                 if running is not None and outcome is not None:
                     yield from self._send_log(lease, running, lifeline.timeout, log)
                     return outcome
-                if context.stop.hurried:
+                if context.stop.releasing:
                     return GivenBack("the worker is stopping immediately")
-                if self._gone:
-                    return GivenBack("the slot of the device is gone")
+                if self._retired:
+                    return GivenBack("the slot of the device no longer exists")
                 if now >= lifeline.kill_at:
                     return GivenBack("its lease could not be renewed")
                 if running is not None:
                     progress = running.progress()
-                news = _is_news(progress, told) and now >= beat_sent + NEWS_SECONDS
-                if beat is None and (now >= lifeline.due or (news and lifeline.heard)):
-                    beat_sent, told = now, progress
+                early = (
+                    _is_worth_reporting(progress, reported) and now >= beat_sent + PROGRESS_SECONDS
+                )
+                if beat is None and (now >= lifeline.due or (early and lifeline.answered)):
+                    beat_sent, reported = now, progress
                     beat = context.calls.start(self._heartbeat(lease, lifeline.timeout, progress))
-                yield min(now + LOOK_SECONDS, lifeline.kill_at)
+                yield min(now + POLL_SECONDS, lifeline.kill_at)
         finally:
             if running is not None:
                 running.kill()  # no effect if it has ended
 
-    def _heard(self, beat: ServerCall[Renewal], sent: float, lifeline: Lifeline, log: Log) -> bool:
-        """Handle the response to a heartbeat; return False if the trial is no longer ours."""
+    def _handle_renewal(
+        self, beat: ServerCall[Renewal], sent: float, lifeline: Lifeline, log: Log
+    ) -> bool:
+        """Handle the response to a heartbeat; return False if the device has lost it."""
         try:
             lifeline.renewed(sent, beat.result())
             self._context.link.back()
@@ -203,21 +207,25 @@ class DeviceLife:
         if not content:
             return
         client, until = self._context.client, self._context.clock() + 2.0 * timeout
-        sent = self._context.calls.start(
+        upload = self._context.calls.start(
             lambda: client.send_log(lease.trial, lease.fence, content, timeout)
         )
-        while not sent.done and self._context.clock() < until and not self._context.stop.too_late():
-            yield self._context.clock() + LOOK_SECONDS
+        while (
+            not upload.done and self._context.clock() < until and not self._context.stop.too_late()
+        ):
+            yield self._context.clock() + POLL_SECONDS
         try:
-            if sent.done:
-                sent.result()
+            if upload.done:
+                upload.result()
         except Exception as error:
             log.info("could not upload the trial's log", reason=str(error))
 
     def _report(self, lease: Lease, ended: Ended, timeout: float, log: Log) -> Steps[None]:
         """Report the end of a trial to the server; retry until it responds."""
         try:
-            yield from self._insist(self._told(lease, ended, timeout), self._context.stop.too_late)
+            yield from self._retry(
+                self._report_call(lease, ended, timeout), self._context.stop.too_late
+            )
         except (Conflict, NotFound) as error:
             log.warning("trial dropped", reason=str(error))
         except Refused as error:
@@ -229,33 +237,33 @@ class DeviceLife:
         except GivenUp:
             log.warning("trial dropped", reason="the outcome could not be reported in time")
         else:
-            _note(log, ended)
+            _log_end(log, ended)
 
     def _leave(self) -> Steps[None]:
-        until = self._context.clock() + FAREWELL_SECONDS
+        until = self._context.clock() + LEAVE_SECONDS
 
-        def in_vain() -> bool:
+        def too_late() -> bool:
             return self._context.clock() >= until or self._context.stop.too_late()
 
         try:
-            yield from self._insist(lambda: self._context.client.leave_device(self.name), in_vain)
+            yield from self._retry(lambda: self._context.client.leave_device(self.name), too_late)
             self._log.info("device left")
         except (NotFound, Conflict):
             self._log.info("device left")
         except GivenUp:
             self._log.warning("could not notify the server that the device is leaving")
 
-    def _insist(self, call: Callable[[], Result], unless: Callable[[], bool]) -> Steps[Result]:
+    def _retry(self, call: Callable[[], Result], unless: Callable[[], bool]) -> Steps[Result]:
         """Retry a call until the server responds; raise GivenUp once `unless` returns True."""
         context, tries = self._context, 0
         while True:
             try:
-                made = context.calls.start(call)
-                while not made.done:
+                pending = context.calls.start(call)
+                while not pending.done:
                     if unless():
                         raise GivenUp
-                    yield context.clock() + LOOK_SECONDS
-                result = made.result()
+                    yield context.clock() + POLL_SECONDS
+                result = pending.result()
             except ANSWERS:
                 context.link.back()
                 raise
@@ -276,7 +284,7 @@ class DeviceLife:
             yield min(until, self._context.clock() + LONGEST_SLEEP)
 
     def _draining(self) -> bool:
-        return self._gone or self._context.stop.draining
+        return self._retired or self._context.stop.draining
 
     def _register(self) -> DeviceView:
         return self._context.client.register_device(self.name, self._kind)
@@ -286,7 +294,7 @@ class DeviceLife:
             lease.trial, lease.fence, timeout, progress=progress.share, scores=progress.scores
         )
 
-    def _told(self, lease: Lease, ended: Ended, timeout: float) -> Callable[[], TrialView]:
+    def _report_call(self, lease: Lease, ended: Ended, timeout: float) -> Callable[[], TrialView]:
         client, key = self._context.client, str(uuid4())
         trial, fence = lease.trial, lease.fence
         match ended:
@@ -296,22 +304,24 @@ class DeviceLife:
                 )
             case Broken(reason, final):
                 return lambda: client.fail(trial, fence, reason, final, key, timeout)
-            case GivenBack(why, unable):
-                return lambda: client.release(trial, fence, key, timeout, reason=why, unable=unable)
+            case GivenBack(reason, unable):
+                return lambda: client.release(
+                    trial, fence, key, timeout, reason=reason, unable=unable
+                )
 
 
-def _is_news(progress: Progress, told: Progress) -> bool:
+def _is_worth_reporting(progress: Progress, reported: Progress) -> bool:
     """Whether the progress is worth an early heartbeat."""
-    if progress.scores != told.scores:
+    if progress.scores != reported.scores:
         return True
-    return abs((progress.share or 0.0) - (told.share or 0.0)) >= NEWS_SHARE
+    return abs((progress.share or 0.0) - (reported.share or 0.0)) >= PROGRESS_SHARE
 
 
-def _note(log: Log, ended: Ended) -> None:
+def _log_end(log: Log, ended: Ended) -> None:
     match ended:
         case Scored(score):
             log.info("trial complete", score=score)
         case Broken(reason, final):
             log.warning("trial failed", reason=reason, final=final)
-        case GivenBack(why):
-            log.warning("trial released", reason=why)
+        case GivenBack(reason):
+            log.warning("trial released", reason=reason)

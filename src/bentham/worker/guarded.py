@@ -15,16 +15,16 @@ class Guarded:
 
     def __init__(self, executor: Executor, lease: Lease):
         self._running: Running | None = None
-        self._stillborn: Outcome | None = None
+        self._start_outcome: Outcome | None = None
         try:
             self._running = executor.start(lease)
         except Exception as error:
-            self._stillborn = Declined(f"could not be started: {cause(error)}")
+            self._start_outcome = Declined(f"could not be started: {cause(error)}")
 
     def poll(self) -> Outcome | None:
         """Return the outcome; None while the trial runs."""
         if self._running is None:
-            return self._stillborn
+            return self._start_outcome
         try:
             outcome = self._running.poll()
             if not isinstance(outcome, Scored):
@@ -43,10 +43,10 @@ class Guarded:
     def progress(self) -> Progress:
         """Return the progress; empty if the executor cannot report it."""
         try:
-            told = Progress() if self._running is None else self._running.progress()
-            share = told.share
-            good = share is not None and 0.0 <= share <= 1.0
-            return Progress(share if good else None, tuple(_scores(told.scores)))
+            progress = Progress() if self._running is None else self._running.progress()
+            share = progress.share
+            valid = share is not None and 0.0 <= share <= 1.0
+            return Progress(share if valid else None, tuple(_scores(progress.scores)))
         except Exception:
             return Progress()
 
@@ -64,7 +64,7 @@ def _scores(scores: Sequence[float]) -> list[float]:
 
 def _metrics(metrics: Mapping[str, float]) -> dict[str, float]:
     """Return the metrics that the server accepts; an invalid one must not lose the score."""
-    good = {
+    valid = {
         name: value
         for name, value in metrics.items()
         if abs(value) <= LARGEST
@@ -72,4 +72,4 @@ def _metrics(metrics: Mapping[str, float]) -> dict[str, float]:
         and name.strip()
         and len(name) <= LONGEST_NAME
     }
-    return dict(list(good.items())[:MOST_METRICS])
+    return dict(list(valid.items())[:MOST_METRICS])

@@ -18,20 +18,21 @@ class Lifeline:
 
     def __init__(self, lease: Lease, sent: float):
         self._acknowledged = sent
-        self.heard = True  # whether the last heartbeat was answered; only then are early ones sent
+        # Whether the last heartbeat was answered; early ones are sent only then.
+        self.answered = True
         self._measure(lease)
         self.due = sent + self._heartbeat_seconds
 
     def renewed(self, sent: float, renewal: Renewal) -> None:
         """Record that the heartbeat sent at `sent` was acknowledged."""
         self._acknowledged = sent
-        self.heard = True
+        self.answered = True
         self._measure(renewal)
         self.due = sent + self._heartbeat_seconds
 
     def missed(self, now: float) -> None:
         """Record that a heartbeat was not answered; the next one is due sooner."""
-        self.heard = False
+        self.answered = False
         self.due = now + self._heartbeat_seconds / 4.0
 
     @property

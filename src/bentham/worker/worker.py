@@ -15,7 +15,7 @@ from bentham.worker.calls import BackgroundCalls
 from bentham.worker.context import Clock, Link, Log, Stop, WorkerContext, steady_clock
 from bentham.worker.device import DeviceLife
 
-ASK_SECONDS = 20.0  # how long a lease request waits on the server for a trial
+WAIT_SECONDS = 20.0  # how long a lease request waits on the server for a trial
 SLOTS_SECONDS = 1.0  # between checks of which slots exist
 
 
@@ -28,7 +28,7 @@ class Worker:
     nothing to run for that many seconds.
 
     If the executor has slots, each slot is a device and `names` is ignored. Slots may appear and
-    disappear: a device whose slot is gone releases its trial and leaves.
+    disappear: a device whose slot no longer exists releases its trial and leaves.
     """
 
     def __init__(
@@ -45,16 +45,16 @@ class Worker:
         chance: Callable[[], float] = random.random,
     ):
         # A SimpleQueue, since a signal handler may put into it while this thread waits on it.
-        self._stirred: SimpleQueue[None] = SimpleQueue()
+        self._wake_ups: SimpleQueue[None] = SimpleQueue()
         self._clock, self._log, self._exit_when_idle = clock, log, exit_when_idle
         self.stop = Stop(clock)
-        wait = ASK_SECONDS if exit_when_idle is None else min(ASK_SECONDS, exit_when_idle)
+        wait = WAIT_SECONDS if exit_when_idle is None else min(WAIT_SECONDS, exit_when_idle)
         self._kind, self._context = (
             kind,
             WorkerContext(
                 client=client,
                 executor=executor,
-                calls=calls or BackgroundCalls(self._stir),
+                calls=calls or BackgroundCalls(self._wake),
                 log=log,
                 clock=clock,
                 link=Link(log, clock),
@@ -71,7 +71,7 @@ class Worker:
 
     def run(self) -> None:
         """Run until stopped or idle; raise errors that retries cannot fix (a revoked token)."""
-        with self._listening():
+        with self._signal_handlers():
             try:
                 while self.step():
                     self._sleep()
@@ -83,7 +83,7 @@ class Worker:
     def step(self) -> bool:
         """Step every device once; return False when all have left."""
         if self._signals:
-            self._heed()
+            self._handle_signals()
         self._follow_slots()
         try:
             alive = [device for device in self.devices if device.step()]
@@ -106,13 +106,13 @@ class Worker:
     def signalled(self) -> None:
         """Record a signal; may be called at any time."""
         self._signals += 1
-        self._stir()
+        self._wake()
 
     def _device(self, name: str) -> DeviceLife:
         return DeviceLife(name, self._kind, self._context)
 
     def _follow_slots(self) -> None:
-        """Add a device for each new slot; retire devices whose slots are gone."""
+        """Add a device for each new slot; retire devices whose slots no longer exist."""
         if not self._has_slots or self.stop.draining or self._clock() < self._slots_at:
             return
         self._slots_at = self._clock() + SLOTS_SECONDS
@@ -127,15 +127,15 @@ class Worker:
             if name not in known and name not in self._failed:
                 self.devices.append(self._device(name))
 
-    def _heed(self) -> None:
+    def _handle_signals(self) -> None:
         if self._signals >= 3:
             raise KeyboardInterrupt
         if not self.stop.draining:
             self._log.info("draining: running trials continue; signal again to release them")
             self.stop.drain()
-        if self._signals == 2 and not self.stop.hurried:
+        if self._signals == 2 and not self.stop.releasing:
             self._log.info("stopping: running trials are released")
-            self.stop.hurry()
+            self.stop.release()
 
     def _end_when_idle(self) -> None:
         if self._exit_when_idle is None or self.stop.draining or not self.devices:
@@ -149,17 +149,17 @@ class Worker:
     def _sleep(self) -> None:
         wake = min((device.wake for device in self.devices), default=self._slots_at)
         try:
-            self._stirred.get(timeout=max(0.0, min(1.0, wake - self._clock())))
+            self._wake_ups.get(timeout=max(0.0, min(1.0, wake - self._clock())))
             while True:  # one step handles all wake-ups
-                self._stirred.get_nowait()
+                self._wake_ups.get_nowait()
         except Empty:
             pass
 
-    def _stir(self) -> None:
-        self._stirred.put(None)
+    def _wake(self) -> None:
+        self._wake_ups.put(None)
 
     @contextmanager
-    def _listening(self) -> Iterator[None]:
+    def _signal_handlers(self) -> Iterator[None]:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -167,13 +167,13 @@ class Worker:
         def handle(_number: int, _frame: FrameType | None) -> None:
             self.signalled()
 
-        before = {}
+        previous = {}
         for number in (signal.SIGTERM, signal.SIGINT):
             # A signal that was ignored when the worker started stays ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, handle)
+                previous[number] = signal.signal(number, handle)
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous.items():
                 signal.signal(number, handler)

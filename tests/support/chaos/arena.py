@@ -64,16 +64,16 @@ class Arena:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        people = [*self.quick, *([self.tenants] if self.tenants else [])]
-        for person in people:
-            person.stop.set()
+        callers = [*self.quick, *([self.tenants] if self.tenants else [])]
+        for caller in callers:
+            caller.stop.set()
         self.proxy.close()
         for worker in self.real:
             worker.kill()
         for instance in self.instances:
             instance.end()
-        for person in people:
-            person.join()
+        for caller in callers:
+            caller.join()
         if self._admin is not None:
             self._admin.close()
 
@@ -165,7 +165,7 @@ class Arena:
         self.snapshot()
         self.await_snapshot()
 
-    def kill_serving(self, times: int, most: int = 40) -> None:
+    def kill_serving(self, times: int, max_requests: int = 40) -> None:
         """Kill the server under load, and start it again at once.
 
         Each kill comes a random few milliseconds after a random request, so that kills hit before,
@@ -177,8 +177,8 @@ class Arena:
             if self.random.random() < 0.05:
                 time.sleep(self.random.uniform(0.0, 0.3))
             else:
-                reached = self.proxy.watch(self.random.randint(4, most))
-                assert reached.wait(UP_SECONDS), "the server did not come back"
+                sent = self.proxy.watch(self.random.randint(4, max_requests))
+                assert sent.wait(UP_SECONDS), "the server did not come back"
                 time.sleep(self.random.uniform(0.0, 0.004))
             self.server.kill()
             self.server.start()
@@ -187,20 +187,20 @@ class Arena:
         """Start taking a snapshot in the background, after the previous one is done."""
         self.await_snapshot()
         log = self.folder / "snapshot.log"
-        self._snapshot = self.zygote.start(["log", "snapshot", *self._where()], log)
+        self._snapshot = self.zygote.start(["log", "snapshot", *self._database_options()], log)
 
     def await_snapshot(self) -> None:
         """Wait for the snapshot in progress, if any."""
         code = 0 if self._snapshot is None else self._snapshot.wait()
         assert code == 0, (self.folder / "snapshot.log").read_text()
 
-    def _where(self) -> list[object]:
-        place: list[object] = ["--data", self.folder / "data-0"]
-        return place if self.database is None else [*place, "--database", self.database]
+    def _database_options(self) -> list[object]:
+        options: list[object] = ["--data", self.folder / "data-0"]
+        return options if self.database is None else [*options, "--database", self.database]
 
     # -- after the faults
 
-    def settle(self, seconds: float = END_SECONDS) -> float:
+    def finish(self, seconds: float = END_SECONDS) -> float:
         """Stop creating studies and wait until all work is done; return the time it took."""
         assert self.tenants is not None
         began = time.monotonic()
@@ -229,12 +229,12 @@ class Arena:
         finally:
             log.close()
         output = self.folder / "replay.log"
-        code = self.zygote.run(["log", "replay", "--json", *self._where()], output)
+        code = self.zygote.run(["log", "replay", "--json", *self._database_options()], output)
         verdict.demand(code == 0, f"decisions differ: {output.read_text()[-500:]}")
         for instance in self.instances:
-            text = instance.log.read_text()
-            verdict.demand("Traceback" not in text, f"a traceback in {instance.log}")
+            log_text = instance.log.read_text()
+            verdict.demand("Traceback" not in log_text, f"a traceback in {instance.log}")
             verdict.demand(
-                '"status": 5' not in text.replace('"status": 503', ""), "internal server error"
+                '"status": 5' not in log_text.replace('"status": 503', ""), "internal server error"
             )
         return verdict

@@ -10,7 +10,7 @@ from support.chaos.ledger import Answered
 from support.chaos.proxy import Mischief
 from support.postgres import PostgresServer
 
-MISCHIEF = Mischief(delay=0.1, cut_before=0.05, cut_after=0.1, double=0.1, late=0.1)
+NETWORK_FAULTS = Mischief(delay=0.1, cut_before=0.05, cut_after=0.1, double=0.1, late=0.1)
 DEVICES = 8
 
 
@@ -22,49 +22,49 @@ def kill_servers(arena: Arena, kills: int) -> None:
     arena.kill_serving(2)
     arena.warm_up()
     arena.kill_serving(kills - arena.kills)
-    arena.settle()
+    arena.finish()
 
 
-def torment_workers(arena: Arena, rounds: int, frozen_seconds: float) -> Counter[str]:
+def kill_and_freeze_workers(arena: Arena, rounds: int, frozen_seconds: float) -> Counter[str]:
     """Workers die before their first heartbeat, or freeze beyond their lease, and return."""
     arena.server.start()
     arena.open(quick=DEVICES - 5, real=[])
-    frozen, mortal, deserter = (arena.add_worker(devices, scale=0.2) for devices in (2, 2, 1))
-    arena.ledger.await_answer(lambda answered: leases_to(frozen, answered), UP_SECONDS)
+    frozen, killed, leaving = (arena.add_worker(devices, scale=0.2) for devices in (2, 2, 1))
+    arena.ledger.await_response(lambda response: leases_to(frozen, response), UP_SECONDS)
     for _ in range(rounds):
-        arena.ledger.await_answer(lambda answered: leases_to(mortal, answered), UP_SECONDS)
-        mortal.kill()  # right after it got its lease
-        arena.ledger.await_answer(lambda answered: leases_to(frozen, answered), UP_SECONDS)
+        arena.ledger.await_response(lambda response: leases_to(killed, response), UP_SECONDS)
+        killed.kill()  # right after it received its lease
+        arena.ledger.await_response(lambda response: leases_to(frozen, response), UP_SECONDS)
         frozen.send(signal.SIGSTOP)
         time.sleep(frozen_seconds / 2.0)
-        mortal.start()  # under the same names: its trials are lost, and it gets new ones
+        killed.start()  # under the same names: its trials are lost, and it gets new ones
         time.sleep(frozen_seconds / 2.0)
         frozen.send(signal.SIGCONT)
-    arena.ledger.await_answer(lambda answered: leases_to(deserter, answered), UP_SECONDS)
-    deserter.kill()  # not started again: its lease expires
-    arena.real.remove(deserter)
+    arena.ledger.await_response(lambda response: leases_to(leaving, response), UP_SECONDS)
+    leaving.kill()  # not started again: its lease expires
+    arena.real.remove(leaving)
     arena.snapshot()
     refused = arena.ledger.statuses[409]
-    arena.settle()
+    arena.finish()
     lost = sum(trial["state"] == "lost" for trial in arena.trials())
     return Counter({"late reports refused": refused, "trials lost": lost})
 
 
-def leases_to(worker: RealWorker, answered: Answered) -> bool:
+def leases_to(worker: RealWorker, response: Answered) -> bool:
     """Whether the response is a lease for a device of the worker."""
-    return answered.what == "lease" and worker.runs(answered.answer["device"])
+    return response.kind == "lease" and worker.runs(response.body["device"])
 
 
-def make_mischief(arena: Arena, trials: int) -> None:
+def disturb_network(arena: Arena, trials: int) -> None:
     """The network delays, drops before or after execution, and duplicates requests."""
     arena.server.start(cold=True)
     arena.open(quick=DEVICES - 2, real=[2])
-    arena.proxy.mischief = MISCHIEF
+    arena.proxy.mischief = NETWORK_FAULTS
     assert arena.ledger.await_count("complete", trials // 2, UP_SECONDS), "too few results"
     arena.snapshot()
     assert arena.ledger.await_count("complete", trials, UP_SECONDS), "too few results"
     arena.proxy.mischief = Mischief()
-    arena.settle()
+    arena.finish()
 
 
 def kill_database(arena: Arena, postgres: PostgresServer, times: int) -> None:
@@ -82,7 +82,7 @@ def kill_database(arena: Arena, postgres: PostgresServer, times: int) -> None:
         postgres.start()
     done = arena.ledger.counts["complete"]
     assert arena.ledger.await_count("complete", done + 20, UP_SECONDS), "too few results"
-    arena.settle()
+    arena.finish()
 
 
 def kill_leaders(arena: Arena, rounds: int) -> dict[str, float]:
@@ -117,5 +117,5 @@ def kill_leaders(arena: Arena, rounds: int) -> dict[str, float]:
             leader.send(signal.SIGCONT)
         assert leader.await_phase("standby", UP_SECONDS), "the old leader kept the lead"
         assert other.phase() == "serving"
-    arena.settle()
+    arena.finish()
     return longest

@@ -1,7 +1,7 @@
 """The clients: quick test workers, the real worker, and tenants that create studies.
 
 Quick workers reconnect at once after an outage, so that a restarted server is under load again
-when the next kill comes. The real workers back off, as they should. An arm's score depends only on
+when the next kill comes. Real workers back off, as they should. An arm's score depends only on
 its dataset and model, so the correct score is known whichever worker runs it.
 """
 
@@ -22,14 +22,14 @@ from support.chaos.ledger import Ledger
 from support.chaos.server import Command, Zygote
 
 MODELS = tuple(f"model-{number}" for number in range(8))
-OWN = 5  # models in a study that adds none
+OWN = 5  # number of models in a study that adds none
 DATASETS = 2000
 TENANTS = ("vision", "speech")
 AHEAD = 40  # arms created ahead of the completed ones, so that no worker is ever idle
 
 
 def score_of(dataset: str, model: str) -> float:
-    """A number between 0 and 1 with many digits, so that a mix-up of scores is detected."""
+    """Return a number from 0 to 1 with many digits, so that a mix-up of scores is detected."""
     digest = hashlib.sha256(f"{dataset} {model}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
@@ -61,7 +61,7 @@ class Caller:
             try:
                 status, reply = self._send("POST", path, json.dumps(body or {}), key)
             except (OSError, http.client.HTTPException):
-                self._hang_up()
+                self._disconnect()
                 self.stop.wait(self.random.uniform(0.02, 0.06))
                 continue
             if status not in (429, 503):
@@ -74,7 +74,7 @@ class Caller:
         try:
             status, reply = self._send("GET", path, None, "")
         except (OSError, http.client.HTTPException):
-            self._hang_up()
+            self._disconnect()
             status, reply = self._send("GET", path, None, "")
         assert status == 200, (path, status, reply)
         found: dict[str, Any] = json.loads(reply)
@@ -87,10 +87,10 @@ class Caller:
         if key:
             headers["Idempotency-Key"] = key
         self._connection.request(method, path, body, headers)
-        reply = self._connection.getresponse()
-        return reply.status, reply.read()
+        response = self._connection.getresponse()
+        return response.status, response.read()
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -98,18 +98,18 @@ class Caller:
     def close(self) -> None:
         """Stop, and close the connection."""
         self.stop.set()
-        self._hang_up()
+        self._disconnect()
 
 
 class Person(Caller):
     """A caller that runs in its own thread."""
 
     def begin(self) -> None:
-        """Start a thread that runs `live`."""
+        """Start a thread that runs `act`."""
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
-    def live(self) -> None:
+    def act(self) -> None:
         """Act until `stop` is set."""
         raise NotImplementedError
 
@@ -123,7 +123,7 @@ class Person(Caller):
 
     def _run(self) -> None:
         try:
-            self.live()
+            self.act()
         except BaseException as failure:
             self.failure = failure
 
@@ -136,18 +136,18 @@ class QuickWorker(Person):
         self._name = name
         self.begin()
 
-    def live(self) -> None:
+    def act(self) -> None:
         """Lease and run trials until `stop` is set."""
         while not self.stop.is_set():
             self._register()
-            while self._serve_one():
+            while self._run_trial():
                 pass
 
     def _register(self) -> None:
         status, reply = self.post("/v1/devices", {"name": self._name, "kind": "cpu"})
         assert status in (0, 201), reply
 
-    def _serve_one(self) -> bool:
+    def _run_trial(self) -> bool:
         """Run one trial; False if the device must register again or stop."""
         status, lease = self.post(f"/v1/devices/{self._name}/lease", {"wait": 0.5})
         if status != 200:
@@ -155,11 +155,11 @@ class QuickWorker(Person):
             return status == 204
         path, fence = f"/v1/trials/{lease['trial']}", {"fence": lease["fence"]}
         long = self.random.random() < 0.02
-        ends = time.monotonic() + self.random.uniform(0.0, 1.0 if long else 0.02)
-        while (left := ends - time.monotonic()) > 0.0:
+        end = time.monotonic() + self.random.uniform(0.0, 1.0 if long else 0.02)
+        while (left := end - time.monotonic()) > 0.0:
             if self.stop.wait(min(left, lease["heartbeat_seconds"])):
                 return False
-            if ends > time.monotonic():
+            if end > time.monotonic():
                 status, reply = self.post(f"{path}/heartbeat", fence)
                 if status == 409:  # the lease expired
                     return True
@@ -171,10 +171,10 @@ class QuickWorker(Person):
 
 
 class Tenants(Person):
-    """Create studies until stopped, slightly faster than these are done.
+    """Creates studies until stopped, slightly faster than they are completed.
 
-    Of every three studies, one has a new dataset, one shares all arms of that and adds some, and
-    one belongs to another tenant, whose dataset has the same name and shares nothing.
+    Of every three studies, one has a new dataset, one shares all its arms and adds some, and one
+    belongs to another tenant, whose dataset has the same name and shares nothing.
     """
 
     def __init__(self, port: int, token: str, ledger: Ledger, seed: int):
@@ -182,18 +182,18 @@ class Tenants(Person):
         self._ledger = ledger
         self.begin()
 
-    def live(self) -> None:
+    def act(self) -> None:
         """Create studies until `stop` is set."""
         arms = 0
         for number in count():
             while not self._ledger.await_count("complete", arms - AHEAD, 0.05):
                 if self.stop.is_set():
                     return
-            arms += self._make(number)
+            arms += self._create_study(number)
             if self.stop.is_set():
                 return
 
-    def _make(self, number: int) -> int:
+    def _create_study(self, number: int) -> int:
         group, role = divmod(number, 3)
         models = MODELS[:OWN] if role != 1 else MODELS
         body = {

@@ -18,51 +18,51 @@ ROUTES = re.compile(
 class Answered:
     """One successful response, with the kind, key and body of its request."""
 
-    what: str  # lease, complete, fail, release, heartbeat, studies or devices
+    kind: str  # lease, complete, fail, release, heartbeat, studies or devices
     key: str
-    asked: dict[str, Any]
-    answer: dict[str, Any]
+    request: dict[str, Any]
+    body: dict[str, Any]
 
 
 class Ledger:
     """All responses, in the order in which they were recorded; thread-safe."""
 
     def __init__(self) -> None:
-        self.answers: list[Answered] = []
+        self.responses: list[Answered] = []
         self.counts: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
         self.unanswered: set[str] = set()  # ids of requests sent but not answered
         self._condition = threading.Condition()
 
-    def note(self, route: str, key: str, body: bytes, status: int, reply: bytes) -> None:
+    def record(self, route: str, key: str, body: bytes, status: int, reply: bytes) -> None:
         """Record a response."""
         self.statuses[status] += 1
         found = ROUTES.fullmatch(route)
         if found is None or status not in (200, 201):
             return
-        what = "lease" if found["device"] else found["report"] or found["created"]
-        answered = Answered(what, key, json.loads(body or b"{}"), json.loads(reply))
+        kind = "lease" if found["device"] else found["report"] or found["created"]
+        response = Answered(kind, key, json.loads(body or b"{}"), json.loads(reply))
         with self._condition:
-            self.answers.append(answered)
-            self.counts[what] += 1
+            self.responses.append(response)
+            self.counts[kind] += 1
             self._condition.notify_all()
 
-    def of(self, what: str) -> list[Answered]:
+    def of(self, kind: str) -> list[Answered]:
         """The responses to requests of one kind."""
-        return [answered for answered in list(self.answers) if answered.what == what]
+        return [response for response in list(self.responses) if response.kind == kind]
 
-    def await_answer(self, wanted: Callable[[Answered], bool], seconds: float) -> Answered:
+    def await_response(self, matches: Callable[[Answered], bool], seconds: float) -> Answered:
         """Wait for the next response that `wanted` accepts."""
         with self._condition:
-            place = len(self.answers)
+            start = len(self.responses)
 
             def arrived() -> bool:
-                return any(wanted(each) for each in self.answers[place:])
+                return any(matches(each) for each in self.responses[start:])
 
             assert self._condition.wait_for(arrived, seconds), "no such response arrived in time"
-            return next(each for each in self.answers[place:] if wanted(each))
+            return next(each for each in self.responses[start:] if matches(each))
 
-    def await_count(self, what: str, count: int, seconds: float) -> bool:
+    def await_count(self, kind: str, count: int, seconds: float) -> bool:
         """Wait until `count` requests of a kind were answered in all; False on timeout."""
         with self._condition:
-            return self._condition.wait_for(lambda: self.counts[what] >= count, seconds)
+            return self._condition.wait_for(lambda: self.counts[kind] >= count, seconds)

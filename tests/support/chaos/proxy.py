@@ -40,14 +40,14 @@ class Message:
     head: bytes
     body: bytes
 
-    def named(self, name: str) -> "Message":
-        """The same request with a request id."""
+    def with_request_id(self, name: str) -> "Message":
+        """Return the same request with a request id."""
         head = self.head[:-2] + f"X-Request-Id: {name}\r\n\r\n".encode()
         return Message(self.line, self.headers, head, self.body)
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message:
-    """Read one message; its body must have a Content-Length, as all of Bentham's here do."""
+    """Read one message; its body must have a Content-Length, as in all of these tests."""
     head = await reader.readuntil(b"\r\n\r\n")
     line, *rest = head.decode("latin-1").split("\r\n")
     pairs = (field.split(":", 1) for field in rest if field)
@@ -83,7 +83,7 @@ class Proxy:
 
     def __init__(self, ports: Sequence[int], ledger: Ledger, seed: int):
         self.mischief = Mischief()
-        self.made: Counter[str] = Counter()  # injected faults, by kind
+        self.injected: Counter[str] = Counter()  # injected faults, by kind
         self.port = 0
         self._ports, self._ledger = list(ports), ledger
         self._random = random.Random(seed)
@@ -95,12 +95,12 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
-        began = threading.Event()
+        started = threading.Event()
         self._thread = threading.Thread(
-            target=lambda: self._loop.run_until_complete(self._run(began))
+            target=lambda: self._loop.run_until_complete(self._run(started))
         )
         self._thread.start()
-        began.wait()
+        started.wait()
 
     def close(self) -> None:
         """Stop, and close all connections."""
@@ -115,10 +115,10 @@ class Proxy:
         self._watched = requests, event
         return event
 
-    async def _run(self, began: threading.Event) -> None:
+    async def _run(self, started: threading.Event) -> None:
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
-        began.set()
+        started.set()
         probing = asyncio.ensure_future(self._probe()) if len(self._ports) > 1 else None
         await self._end.wait()
         server.close()
@@ -160,40 +160,43 @@ class Proxy:
             await asyncio.sleep(self._random.uniform(0.0, self.mischief.longest))
         if kind == "cut_before":
             return None
-        reply = await self._unless_gone(self._ask(request, upstream), reader)
+        reply = await self._unless_disconnected(self._forward(request, upstream), reader)
         if reply is None:
             return None
         if kind == "double":
-            await self._ask(request, upstream)
+            await self._forward(request, upstream)
         if kind == "late":
-            task = asyncio.ensure_future(self._again(request))
+            task = asyncio.ensure_future(self._repeat_later(request))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return None if kind == "cut_after" else reply
 
-    async def _unless_gone(
-        self, asking: Coroutine[None, None, Message], reader: asyncio.StreamReader
+    async def _unless_disconnected(
+        self, exchange: Coroutine[None, None, Message], reader: asyncio.StreamReader
     ) -> Message | None:
-        """If the client hangs up while waiting, hang up on the server too."""
-        answer, gone = asyncio.ensure_future(asking), asyncio.ensure_future(reader.read(1))
+        """Return the response, or None if the client disconnects while waiting."""
+        response, disconnected = (
+            asyncio.ensure_future(exchange),
+            asyncio.ensure_future(reader.read(1)),
+        )
         try:
-            await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
-            return answer.result() if answer.done() else None
+            await asyncio.wait((response, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            return response.result() if response.done() else None
         finally:
-            for future in (answer, gone):
+            for future in (response, disconnected):
                 future.cancel()
-            await asyncio.gather(answer, gone, return_exceptions=True)
+            await asyncio.gather(response, disconnected, return_exceptions=True)
 
     def _pick(self) -> str:
         chance, mischief = self._random.random(), self.mischief
         for kind in ("delay", "cut_before", "cut_after", "double", "late"):
             chance -= getattr(mischief, kind)
             if chance < 0.0:
-                self.made[kind] += 1
+                self.injected[kind] += 1
                 return kind
         return ""
 
-    async def _ask(self, request: Message, upstream: Upstream) -> Message:
+    async def _forward(self, request: Message, upstream: Upstream) -> Message:
         if upstream.port != self._current:
             upstream.close()
             upstream.port = self._current
@@ -201,13 +204,13 @@ class Proxy:
         # Each time a request is sent it gets a new id, so the log shows which one was executed.
         name = f"sent-{next(self._numbers)}"
         self._ledger.unanswered.add(name)
-        reply = await upstream.ask(request.named(name))
+        reply = await upstream.ask(request.with_request_id(name))
         self._ledger.unanswered.discard(name)
         method, target, _ = request.line.split(" ")
         key = request.headers.get("idempotency-key", "")
         status = int(reply.line.split(" ")[1])
         self._serving = self._serving or status < 500
-        self._ledger.note(f"{method} {target}", key, request.body, status, reply.body)
+        self._ledger.record(f"{method} {target}", key, request.body, status, reply.body)
         return reply
 
     def _count(self) -> None:
@@ -217,11 +220,11 @@ class Proxy:
             if left <= 1:
                 event.set()
 
-    async def _again(self, request: Message) -> None:
+    async def _repeat_later(self, request: Message) -> None:
         await asyncio.sleep(self._random.uniform(0.0, 4.0 * self.mischief.longest))
         upstream = Upstream(self._current)
         with contextlib.suppress(OSError, EOFError):
-            await self._ask(request, upstream)
+            await self._forward(request, upstream)
         upstream.close()
 
     # -- several servers

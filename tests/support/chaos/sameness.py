@@ -8,13 +8,13 @@ import numpy as np
 
 from bentham.core.costs.cache import KnownCosts
 
-# Caches, whose content depends on earlier queries; a separate test shows that they change nothing.
+# The content of caches depends on earlier queries. Another test shows that caches change no result.
 CACHES = (KnownCosts,)
 PLAIN = (int, float, str, bytes, bool, type(None), Enum, type)
 
 
 def difference(first: object, second: object) -> str:
-    """The path to the first difference between two states; empty if there is none."""
+    """Return the path to the first difference between two states; empty if there is none."""
     return _find(first, second, "", set())
 
 
@@ -49,8 +49,8 @@ def _find(first: Any, second: Any, path: str, seen: set[tuple[int, int]]) -> str
     return next(filter(None, (_find(a, b, where, seen) for where, a, b in parts)), "")
 
 
-def _attributes(thing: object) -> list[str]:
-    names = set(getattr(thing, "__dict__", ()))
-    for kind in type(thing).__mro__:
+def _attributes(value: object) -> list[str]:
+    names = set(getattr(value, "__dict__", ()))
+    for kind in type(value).__mro__:
         names |= set(getattr(kind, "__slots__", ()))
-    return sorted(name for name in names - {"__weakref__", "__dict__"} if hasattr(thing, name))
+    return sorted(name for name in names - {"__weakref__", "__dict__"} if hasattr(value, name))

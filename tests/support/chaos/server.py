@@ -21,7 +21,7 @@ SOURCE = r'''
 import gc, importlib, json, os, pkgutil, signal, socket, sys
 import alembic.command, uvicorn.lifespan.on, uvicorn.loops.uvloop
 import bentham
-# Import what commands import lazily; otherwise every process would do so again.
+# Import the modules that commands import lazily, so that no process has to.
 for part in ("cli", "client", "executors", "forecast", "http", "service", "storage", "worker"):
     package = importlib.import_module("bentham." + part)
     for each in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
@@ -32,23 +32,23 @@ from bentham.service.jobs import fits
 gc.collect()
 gc.freeze()  # so that garbage collection in a fork does not scan and copy these objects
 os.setpgid(0, 0)  # so that Ctrl-C in the terminal reaches the parent only
-place = "\0bentham-fits-%d" % os.getpid()  # an abstract socket address of Linux
-HAND_OVER = """
+address = "\0bentham-fits-%d" % os.getpid()  # an abstract socket of Linux
+PASS_PIPES = """
 import os, socket
-with socket.socket(socket.AF_UNIX) as hatch:
-    hatch.connect(%r)
-    socket.send_fds(hatch, [b"!"], [0, 1])
+with socket.socket(socket.AF_UNIX) as connection:
+    connection.connect(%r)
+    socket.send_fds(connection, [b"!"], [0, 1])
     os.closerange(0, 2)
-    hatch.recv(1)  # returns when the fork ends
+    connection.recv(1)  # returns when the fork ends
 """
 
-def hatch_fits(listener):
+def fork_fits(listener):
     die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.nice(10)
     while True:
-        hatch, _ = listener.accept()
-        _, pipes, _, _ = socket.recv_fds(hatch, 1, 2)
+        connection, _ = listener.accept()
+        _, pipes, _, _ = socket.recv_fds(connection, 1, 2)
         if os.fork() == 0:
             listener.close()
             with open(pipes[0], "rb") as tasks, open(pipes[1], "wb") as answers:
@@ -58,33 +58,33 @@ def hatch_fits(listener):
                     os._exit(0)
         for each in pipes:
             os.close(each)
-        hatch.close()
+        connection.close()
 
 children = set()
 if sys.platform == "linux":
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(place)
+    listener.bind(address)
     listener.listen(64)
-    hatchery = os.fork()
-    if hatchery == 0:
-        hatch_fits(listener)
+    fit_forker = os.fork()
+    if fit_forker == 0:
+        fork_fits(listener)
     listener.close()
-    fits.COMMAND = (sys.executable, "-S", "-c", HAND_OVER % place)
-    children.add(hatchery)
+    fits.COMMAND = (sys.executable, "-S", "-c", PASS_PIPES % address)
+    children.add(fit_forker)
 for line in sys.stdin:
-    asked = json.loads(line)
-    if "wait" in asked:
-        _, status = os.waitpid(asked["wait"], 0)
-        children.discard(asked["wait"])
+    request = json.loads(line)
+    if "wait" in request:
+        _, status = os.waitpid(request["wait"], 0)
+        children.discard(request["wait"])
         print(os.waitstatus_to_exitcode(status), flush=True)
         continue
     child = os.fork()
     if child == 0:
-        out = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for old, new in ((nothing, 0), (out, 1), (out, 2)):
+        out = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        devnull = os.open(os.devnull, os.O_RDONLY)
+        for old, new in ((devnull, 0), (out, 1), (out, 2)):
             os.dup2(old, new)
-        sys.argv = ["bentham", *asked["arguments"]]
+        sys.argv = ["bentham", *request["arguments"]]
         code = 70
         try:
             bentham.cli.main()
@@ -102,7 +102,7 @@ for child in children:
 
 
 class Zygote:
-    """Forks commands. When it ends, in whatever way, all commands still running are killed."""
+    """Forks commands. When it ends, for any reason, all commands still running are killed."""
 
     def __init__(self) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
@@ -129,16 +129,16 @@ class Zygote:
         self._process.wait(30)
         self._process.stdout.close()
 
-    def _ask(self, **asked: Any) -> int:
+    def _send(self, **request: Any) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
     def start(self, arguments: Sequence[object], log: Path) -> "Command":
         """Start `bentham ARGUMENTS`; append its output to the log."""
-        return Command(self, self._ask(arguments=[str(each) for each in arguments], log=str(log)))
+        return Command(self, self._send(arguments=[str(each) for each in arguments], log=str(log)))
 
     def run(self, arguments: Sequence[object], log: Path) -> int:
         """Run `bentham ARGUMENTS` to its end; return the exit code."""
@@ -146,7 +146,7 @@ class Zygote:
 
     def reap(self, process: int) -> int:
         """Wait for a process to end; return its exit code."""
-        return self._ask(wait=process)
+        return self._send(wait=process)
 
 
 class Command:
@@ -162,7 +162,7 @@ class Command:
             os.kill(self.process, number)
 
     def kill(self) -> None:
-        """Kill it with SIGKILL, and wait until it and its locks are gone."""
+        """Kill it with SIGKILL, and wait until it has ended and released its locks."""
         self.send(signal.SIGKILL)
         self.wait()
 
@@ -212,9 +212,9 @@ class Instance:
 
     def await_phase(self, wanted: str, seconds: float) -> bool:
         """Wait until it is in this phase; False on timeout."""
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         while self.phase() != wanted:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 return False
             time.sleep(0.02)
         return True

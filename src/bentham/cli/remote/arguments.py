@@ -53,8 +53,8 @@ def find_study(client: "Client", text: str) -> "StudyView":
             f"there is no study {text!r}; bentham study list shows the existing ones", 404
         )
     if len(named) > 1:
-        some = ", ".join(study.id for study in named[:4])
-        raise InvalidInput(f"{len(named)} studies are named {text!r}; use the id instead: {some}")
+        ids = ", ".join(study.id for study in named[:4])
+        raise InvalidInput(f"{len(named)} studies are named {text!r}; use the id instead: {ids}")
     return named[0]
 
 

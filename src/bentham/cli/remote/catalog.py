@@ -19,10 +19,10 @@ def algorithms(
         print_json(found)
         return
     table = grid(["algorithm", "~for", "~hyperparameters"])
-    for one in found:
-        space = ", ".join(f"{name} {values}" for name, values in one.space.items())
-        tasks = " and ".join(one.tasks) or "any task"
-        table.add_row(one.name, tasks, space or "none")
+    for algorithm in found:
+        space = ", ".join(f"{name} {values}" for name, values in algorithm.space.items())
+        tasks = " and ".join(algorithm.tasks) or "any task"
+        table.add_row(algorithm.name, tasks, space or "none")
     show(table)
 
 
@@ -41,8 +41,8 @@ def metrics(
         print_json(found)
         return
     table = grid(["metric", "for", "~description", "~score"])
-    for one in found:
-        table.add_row(one.name, one.task, one.title, one.score)
+    for metric in found:
+        table.add_row(metric.name, metric.task, metric.title, metric.score)
     show(table)
 
 
@@ -74,15 +74,15 @@ def costs(
         ("trials ", found.learning),
     )
     for prefix, groups in parts:
-        for one in groups:
+        for accuracy in groups:
             table.add_row(
-                cell(prefix + one.group),
-                f"{one.trials:,}",
-                f"{one.median:.2f}",
-                f"{one.low:.2f}",
-                f"{one.high:.2f}",
-                f"{one.within_half:.0%}",
-                f"{one.within_double:.0%}",
+                cell(prefix + accuracy.group),
+                f"{accuracy.trials:,}",
+                f"{accuracy.median:.2f}",
+                f"{accuracy.low:.2f}",
+                f"{accuracy.high:.2f}",
+                f"{accuracy.within_half:.0%}",
+                f"{accuracy.within_double:.0%}",
             )
         table.add_section()
     show(table)

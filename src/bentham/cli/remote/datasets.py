@@ -22,7 +22,7 @@ from bentham.cli.remote.formatting import (
     print_json,
     show,
     size,
-    whole,
+    wrapped,
 )
 from bentham.errors import InvalidInput, NotFound
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 dataset_app = typer.Typer(help="Datasets: tables to train on.", no_args_is_help=True)
 MOST_COLUMNS = 100
 SOURCES = ("sklearn:", "openml:")
-Which = Annotated[
+DatasetName = Annotated[
     str, typer.Argument(metavar="ID", help="Id or name of the dataset.", show_default=False)
 ]
 
@@ -76,11 +76,11 @@ def add(
     [bold]bentham dataset add churn.csv[/]
     """
     with connect(server, token_file) as client:
-        made, _ = upload(client, source, name, tenant)
+        uploaded, _ = upload(client, source, name, tenant)
     if as_json:
-        print_json(made)
+        print_json(uploaded)
     else:
-        _show(made)
+        _show(uploaded)
 
 
 @dataset_app.command("list")
@@ -99,22 +99,22 @@ def list_datasets(
         print_json(datasets)
         return
     table = grid(["id", "~name", "~owner", ">rows", ">columns", ">size", ">added"])
-    for one in datasets:
+    for dataset in datasets:
         table.add_row(
-            one.id,
-            whole(one.name),
-            cell(one.tenant or "shared"),
-            f"{one.rows:,}",
-            f"{one.width:,}",
-            size(one.bytes),
-            age(one.created),
+            dataset.id,
+            wrapped(dataset.name),
+            cell(dataset.tenant or "shared"),
+            f"{dataset.rows:,}",
+            f"{dataset.width:,}",
+            size(dataset.bytes),
+            age(dataset.created),
         )
     show(table if datasets else "No datasets; add one: bentham dataset add FILE")
 
 
 @dataset_app.command("show")
 def show_dataset(
-    dataset: Which,
+    dataset: DatasetName,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -135,7 +135,7 @@ def show_dataset(
 
 @dataset_app.command("download")
 def download(
-    dataset: Which,
+    dataset: DatasetName,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -165,7 +165,7 @@ def download(
 
 @dataset_app.command("drop")
 def drop(
-    dataset: Which,
+    dataset: DatasetName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
@@ -199,8 +199,8 @@ def upload(
         with waiting(f"Fetching {source}"):
             fetched = fetch(source)
         with waiting(f"Uploading {source}"):
-            made = client.add_dataset(name or source, fetched.content, fetched.format, tenant)
-        return made, fetched.target
+            uploaded = client.add_dataset(name or source, fetched.content, fetched.format, tenant)
+        return uploaded, fetched.target
     if path.is_dir():
         raise InvalidInput(f"{path} is a directory; name a file in it")
     if not path.is_file():
@@ -208,16 +208,16 @@ def upload(
     if not name and not path.name.isprintable():
         raise InvalidInput(f"{path.name!r} cannot be the name of a dataset; choose one with --name")
     with waiting(f"Uploading {path.name}"):
-        made = client.add_dataset(name or path.name, path, tenant=tenant)
-    return made, None
+        uploaded = client.add_dataset(name or path.name, path, tenant=tenant)
+    return uploaded, None
 
 
 def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "DatasetView":
     """Find a dataset by its id or name; your own take precedence over shared ones."""
     found = [
-        one
-        for one in client.datasets()
-        if text in (one.id, one.name) and (tenant is None or one.tenant in ("", tenant))
+        dataset
+        for dataset in client.datasets()
+        if text in (dataset.id, dataset.name) and (tenant is None or dataset.tenant in ("", tenant))
     ]
     if not found:
         raise NotFound(
@@ -225,10 +225,10 @@ def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "Dat
             "bentham dataset add FILE adds one",
             404,
         )
-    own = [one for one in found if one.tenant]
+    own = [dataset for dataset in found if dataset.tenant]
     if len(own) > 1:
-        some = ", ".join(one.id for one in own[:4])
-        raise InvalidInput(f"{len(own)} datasets are named {text!r}; use the id instead: {some}")
+        ids = ", ".join(dataset.id for dataset in own[:4])
+        raise InvalidInput(f"{len(own)} datasets are named {text!r}; use the id instead: {ids}")
     return client.dataset((own or found)[0].id)  # all fields; lists omit some
 
 
@@ -243,23 +243,26 @@ def waiting(text: str) -> Iterator[None]:
         yield
 
 
-def _show(one: "DatasetView") -> None:
+def _show(dataset: "DatasetView") -> None:
     rows = [
-        ("dataset", f"{one.name} ({one.id})"),
-        ("owner", one.tenant or "shared"),
-        ("size", f"{one.rows:,} rows x {len(one.columns):,} columns, {one.bytes:,} bytes"),
-        ("sha256", one.hash),
-        *(("note", note) for note in one.notes),
+        ("dataset", f"{dataset.name} ({dataset.id})"),
+        ("owner", dataset.tenant or "shared"),
+        (
+            "size",
+            f"{dataset.rows:,} rows x {len(dataset.columns):,} columns, {dataset.bytes:,} bytes",
+        ),
+        ("sha256", dataset.hash),
+        *(("note", note) for note in dataset.notes),
     ]
     table = grid(["~column", "type", ">missing", ">values", "~note"])
-    for column in one.columns[:MOST_COLUMNS]:
+    for column in dataset.columns[:MOST_COLUMNS]:
         table.add_row(
             cell(column.name),
             column.type,
             f"{column.missing:,}" if column.missing else "-",
             f"{column.distinct:,}",
-            whole(column.note),
+            wrapped(column.note),
         )
     show(fields(rows), table)
-    if len(one.columns) > MOST_COLUMNS:
-        show(f"... and {len(one.columns) - MOST_COLUMNS:,} more; --json gives all")
+    if len(dataset.columns) > MOST_COLUMNS:
+        show(f"... and {len(dataset.columns) - MOST_COLUMNS:,} more; --json gives all")

@@ -19,7 +19,7 @@ from bentham.cli.remote.formatting import (
     print_json,
     show,
     span,
-    whole,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def list_devices(
         print_json(devices)
         return
     table = grid(["~device", "~kind", "state", "trial", ">busy", ">seen"])
-    for one in devices:
+    for device in devices:
         table.add_row(
-            cell(one.name),
-            cell(one.kind),
-            one.state,
-            one.trial or "-",
-            span(one.busy_seconds),
-            age(one.seen),
+            cell(device.name),
+            cell(device.kind),
+            device.state,
+            device.trial or "-",
+            span(device.busy_seconds),
+            age(device.seen),
         )
     show(table if devices else "No devices; start some: bentham worker --devices N")
 
@@ -134,14 +134,14 @@ def list_trials(
     [bold]bentham trial list --study wine --state running[/]
     """
     with connect(server, token_file) as client:
-        which = None if study is None else find_study(client, study).id
-        trials = client.trials(which, state)
+        study_id = None if study is None else find_study(client, study).id
+        trials = client.trials(study_id, state)
         if as_json:
             print_json(trials)
             return
-        some = list(islice(trials, MOST_SHOWN + 1))
-    show(trial_grid(some[:MOST_SHOWN]) if some else "No matching trials.")
-    if len(some) > MOST_SHOWN:
+        shown = list(islice(trials, MOST_SHOWN + 1))
+    show(trial_grid(shown[:MOST_SHOWN]) if shown else "No matching trials.")
+    if len(shown) > MOST_SHOWN:
         show("... and older ones; --json gives all, --study and --state filter")
 
 
@@ -184,47 +184,47 @@ def show_trial(
 
 
 def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> Grid:
-    """A table with one row per trial."""
+    """Return a table with one row per trial."""
     table = grid(["id", "~model", "~dataset", "~device", ">outcome", ">started"], title)
-    for one in trials:
+    for trial in trials:
         table.add_row(
-            one.id,
-            whole(one.model),
-            cell(one.dataset or one.study),
-            cell(one.device),
-            one.state if one.score is None else number(one.score),
-            age(one.started),
+            trial.id,
+            wrapped(trial.model),
+            cell(trial.dataset or trial.study),
+            cell(trial.device),
+            trial.state if trial.score is None else number(trial.score),
+            age(trial.started),
         )
     return table
 
 
-def _print_device(one: "DeviceView", as_json: bool) -> None:
+def _print_device(device: "DeviceView", as_json: bool) -> None:
     if as_json:
-        print_json(one)
+        print_json(device)
         return
     show(
         fields(
             [
-                ("device", f"{one.name}{f' ({one.kind})' if one.kind else ''}"),
-                ("state", f"{one.state}{f', runs {one.trial}' if one.trial else ''}"),
-                ("registered", f"{moment(one.registered)} ({age(one.registered)})"),
-                ("last seen", f"{moment(one.seen)} ({age(one.seen)})"),
-                ("busy in total", span(one.busy_seconds)),
+                ("device", f"{device.name}{f' ({device.kind})' if device.kind else ''}"),
+                ("state", f"{device.state}{f', runs {device.trial}' if device.trial else ''}"),
+                ("registered", f"{moment(device.registered)} ({age(device.registered)})"),
+                ("last seen", f"{moment(device.seen)} ({age(device.seen)})"),
+                ("busy in total", span(device.busy_seconds)),
             ]
         )
     )
 
 
 def _progress(trial: "TrialView") -> list[tuple[str, str]]:
-    """Progress, intermediate scores and other metrics of a trial."""
+    """Return rows with the progress, intermediate scores and other metrics of a trial."""
     rows = []
     if trial.progress is not None:
         rows.append(("progress", f"{trial.progress:.0%}"))
     if trial.scores:
         rows.append(("intermediate", ", ".join(number(score) for score in trial.scores)))
     if trial.metrics:
-        told = (f"{name} {number(value)}" for name, value in trial.metrics.items())
-        rows.append(("metrics", ", ".join(told)))
+        values = (f"{name} {number(value)}" for name, value in trial.metrics.items())
+        rows.append(("metrics", ", ".join(values)))
     return rows
 
 

@@ -63,42 +63,43 @@ def explain(
     [bold]bentham explain t_0123456789abcdef[/]
     """
     with connect(server, token_file) as client:
-        made = client.decision(decision)
+        found = client.decision(decision)
         if as_json:
-            print_json(made)
+            print_json(found)
         else:
-            show(*page(made, _names(client)))
+            show(*page(found, _names(client)))
 
 
-def page(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
+def page(decision: "DecisionView", name_of: Naming) -> list[RenderableType]:
     """Render the decision as text and tables; `name_of` maps a study's id to its name."""
-    about = f" on {made.dataset}" if made.dataset else ""
+    dataset = f" on {decision.dataset}" if decision.dataset else ""
     parts: list[RenderableType] = [
-        Text(plain(f"Run {made.model}{about}"), style="bold"),
+        Text(plain(f"Run {decision.model}{dataset}"), style="bold"),
         fields(
             [
-                ("for", f"{name_of(made.study)}, a study of {made.tenant}"),
-                ("on", f"device {made.device}, at {moment(made.time)}"),
-                ("decision", made.id),
+                ("for", f"{name_of(decision.study)}, a study of {decision.tenant}"),
+                ("on", f"device {decision.device}, at {moment(decision.time)}"),
+                ("decision", decision.id),
             ]
         ),
-        Text(f"\n{REASONS[made.reason]}\n"),
+        Text(f"\n{REASONS[decision.reason]}\n"),
         fields(
             [
                 (
                     "expected improvement",
-                    f"{number(made.expected_improvement)}, weighted, over all studies that list it",
+                    f"{number(decision.expected_improvement)}, weighted, over all studies that "
+                    "list it",
                 ),
-                ("expected cost", f"{span(made.cost)} of device time"),
-                ("EI rate", f"{number(made.rate)} per second"),
+                ("expected cost", f"{span(decision.cost)} of device time"),
+                ("EI rate", f"{number(decision.rate)} per second"),
             ]
         ),
     ]
-    if made.gains:
+    if decision.gains:
         table = grid(
             ["~study", "~tenant", ">improvement", ">weight", ">weighted"], "\nGain per study"
         )
-        for gain in made.gains:
+        for gain in decision.gains:
             table.add_row(
                 cell(name_of(gain.study)),
                 cell(gain.tenant),
@@ -107,24 +108,34 @@ def page(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
                 number(gain.expected_improvement),
             )
         parts.append(table)
-    if made.runners_up:
+    if decision.runners_up:
         table = grid(["~model", "~dataset", "~study", "~tenant", ">value"], "\nRunners-up")
-        if made.value is not None:
-            chosen = ("(this one)", made.dataset or "-", name_of(made.study), made.tenant)
-            table.add_row(*map(cell, chosen), number(made.value), style="dim")
-        for one in made.runners_up:
-            words = (one.model, one.dataset or "-", name_of(one.study), one.tenant)
-            table.add_row(*map(cell, words), number(one.value))
+        if decision.value is not None:
+            chosen = (
+                "(this one)",
+                decision.dataset or "-",
+                name_of(decision.study),
+                decision.tenant,
+            )
+            table.add_row(*map(cell, chosen), number(decision.value), style="dim")
+        for runner_up in decision.runners_up:
+            names = (
+                runner_up.model,
+                runner_up.dataset or "-",
+                name_of(runner_up.study),
+                runner_up.tenant,
+            )
+            table.add_row(*map(cell, names), number(runner_up.value))
         parts.append(table)
-    parts += _changes(made, name_of)
+    parts += _changes(decision, name_of)
     return parts
 
 
-def _changes(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
-    if not made.changes:
+def _changes(decision: "DecisionView", name_of: Naming) -> list[RenderableType]:
+    if not decision.changes:
         return [Text("\nNo rule visible to you changed the outcome.")]
     parts: list[RenderableType] = [Text("\nRules that changed the outcome", style="bold")]
-    for change in made.changes:
+    for change in decision.changes:
         instead = (
             "the model it displaced belongs to another tenant"
             if change.instead is None
@@ -135,20 +146,20 @@ def _changes(made: "DecisionView", name_of: Naming) -> list[RenderableType]:
     return parts
 
 
-def _arm(one: "RunnerUpView", name_of: Naming) -> str:
-    about = f" on {one.dataset}" if one.dataset else ""
-    return f"{one.model}{about} for {name_of(one.study)} of {one.tenant}"
+def _arm(arm: "RunnerUpView", name_of: Naming) -> str:
+    dataset = f" on {arm.dataset}" if arm.dataset else ""
+    return f"{arm.model}{dataset} for {name_of(arm.study)} of {arm.tenant}"
 
 
 def _names(client: "Client") -> Naming:
-    known: dict[str, str] = {}
+    names: dict[str, str] = {}
 
     def name_of(study: str) -> str:
-        if study not in known:
+        if study not in names:
             try:
-                known[study] = client.study(study).name
+                names[study] = client.study(study).name
             except ServiceError:  # the id is enough if the name cannot be read
-                known[study] = study
-        return known[study]
+                names[study] = study
+        return names[study]
 
     return name_of

@@ -27,7 +27,7 @@ def print_json(answer: "BaseModel | Iterable[BaseModel]") -> None:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print, at the width of the terminal."""
+    """Print at the width of the terminal."""
     console = Console(highlight=False)
     for part in parts:
         console.print(part)
@@ -35,24 +35,24 @@ def show(*parts: RenderableType) -> None:
 
 def grid(columns: Sequence[str], title: str | None = None) -> Grid:
     """Return a table; '>' before a column's name aligns it right, '~' lets it wrap or crop."""
-    made = Grid(title=title and Text(title), title_justify="left", title_style="bold")
+    table = Grid(title=title and Text(title), title_justify="left", title_style="bold")
     for name in columns:
-        made.add_column(
+        table.add_column(
             Text(name.lstrip(">~")),
             justify="right" if name.startswith(">") else "left",
             no_wrap=not name.startswith("~"),
         )
-    return made
+    return table
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> Grid:
     """Return names and values, one pair per line; long values wrap."""
-    made = Grid.grid(padding=(0, 2, 0, 0))
-    made.add_column(no_wrap=True, style="dim")
-    made.add_column(overflow="fold")
+    table = Grid.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
     for name, value in pairs:
-        made.add_row(name, Text(plain(value)))
-    return made
+        table.add_row(name, Text(plain(value)))
+    return table
 
 
 def cell(text: str) -> Text:
@@ -60,7 +60,7 @@ def cell(text: str) -> Text:
     return Text(plain(text).replace("\n", " "), no_wrap=True, overflow="ellipsis")
 
 
-def whole(text: str) -> Text:
+def wrapped(text: str) -> Text:
     """Return user text that wraps instead of being cropped, such as the name of a model."""
     return Text(plain(text).replace("\n", " "), overflow="fold")
 
@@ -79,7 +79,9 @@ def size(count: int) -> str:
 
 def plain(text: str) -> str:
     """Replace control characters."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
+    return "".join(
+        character if character.isprintable() or character == "\n" else "�" for character in text
+    )
 
 
 def plain_log(text: str) -> str:

@@ -38,11 +38,14 @@ def import_history(
     if not file.is_file():
         raise InvalidInput(f"{file}: no such file; check its name")
     with connect(server, token_file) as client:
-        held = client.import_history(file)
+        summary = client.import_history(file)
     if as_json:
-        print_json(held)
+        print_json(summary)
     else:
-        print(f"Imported {held.runs:,} runs of {held.models:,} models in {held.studies:,} studies.")
+        print(
+            f"Imported {summary.runs:,} runs of {summary.models:,} models in {summary.studies:,} "
+            "studies."
+        )
 
 
 @history_app.command("export")

@@ -16,17 +16,17 @@ from bentham.cli.remote.formatting import (
     print_json,
     show,
     span,
-    whole,
+    wrapped,
 )
 
 MOST_SHOWN = 200
-Which = Annotated[
+StudyName = Annotated[
     str, typer.Argument(metavar="ID", help="Id or name of the study.", show_default=False)
 ]
 
 
 def export(
-    study: Which,
+    study: StudyName,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +70,7 @@ def export(
 
 
 def record(
-    study: Which,
+    study: StudyName,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -87,15 +87,15 @@ def record(
         print_json(lines)
         return
     table = grid([">after", ">used", "~model", ">score", ">best", ">took", ">predicted"])
-    for one in lines[-MOST_SHOWN:]:
+    for line in lines[-MOST_SHOWN:]:
         table.add_row(
-            span(one.seconds),
-            span(one.device_seconds),
-            whole(one.model),
-            number(one.score),
-            number(one.best),
-            span(one.duration),
-            span(one.cost),
+            span(line.seconds),
+            span(line.device_seconds),
+            wrapped(line.model),
+            number(line.score),
+            number(line.best),
+            span(line.duration),
+            span(line.cost),
         )
     show(table if lines else "No trial of the study has a score yet.")
     if len(lines) > MOST_SHOWN:

@@ -51,30 +51,30 @@ def status(
         if as_json:
             print_json(client.overview())
         elif once or not sys.stdout.isatty():
-            show(look(client))
+            show(render(client))
         else:
             watch(client, every)
 
 
 def watch(client: "Client", every: float) -> None:
     """Update until interrupted; if the server is unreachable, show the error and keep trying."""
-    seen: RenderableType = look(client)
-    with Live(seen, console=Console(highlight=False), auto_refresh=False) as live:
+    view: RenderableType = render(client)
+    with Live(view, console=Console(highlight=False), auto_refresh=False) as live:
         try:
             while True:
-                live.update(seen, refresh=True)
+                live.update(view, refresh=True)
                 time.sleep(every)
                 try:
-                    last = seen = look(client)
+                    last = view = render(client)
                 except Unavailable as error:
-                    seen = Group(Text(plain(str(error)), style="bold red"), last)
-                live.update(seen, refresh=True)
+                    view = Group(Text(plain(str(error)), style="bold red"), last)
+                live.update(view, refresh=True)
         except KeyboardInterrupt:
             pass
 
 
-def look(client: "Client") -> Group:
-    """Query the pool and render its current state."""
+def render(client: "Client") -> Group:
+    """Query the pool and return its current state, rendered."""
     overview = client.overview()
     running = list(islice(client.trials(state="running"), MOST_TRIALS + 1))
     parts: list[RenderableType] = [_summary(client.server, overview), _tenants(overview)]
@@ -108,17 +108,17 @@ def _summary(server: str, overview: "Overview") -> RenderableType:
 
 def _tenants(overview: "Overview") -> RenderableType:
     table = grid(["~tenant", ">weight", ">open", ">running", ">device time", ">share", ">regret"])
-    for one in overview.tenants[:MOST_TENANTS]:
+    for tenant in overview.tenants[:MOST_TENANTS]:
         table.add_row(
-            cell(one.tenant),
-            number(one.weight),
-            f"{one.open_studies:,}",
-            f"{one.running_trials:,}",
-            span(one.device_seconds),
-            "-" if one.share is None else f"{one.share:.0%}",
-            number(one.regret_estimate),
+            cell(tenant.tenant),
+            number(tenant.weight),
+            f"{tenant.open_studies:,}",
+            f"{tenant.running_trials:,}",
+            span(tenant.device_seconds),
+            "-" if tenant.share is None else f"{tenant.share:.0%}",
+            number(tenant.regret_estimate),
         )
-    left = len(overview.tenants) - MOST_TENANTS
-    if left > 0:
-        return Group(table, Text(f"... and {left:,} more: bentham tenant list"))
+    hidden = len(overview.tenants) - MOST_TENANTS
+    if hidden > 0:
+        return Group(table, Text(f"... and {hidden:,} more: bentham tenant list"))
     return table

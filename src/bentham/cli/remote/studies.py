@@ -7,7 +7,7 @@ import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.remote.arguments import confirm, find_study
-from bentham.cli.remote.formatting import cell, grid, number, print_json, show, whole
+from bentham.cli.remote.formatting import cell, grid, number, print_json, show, wrapped
 from bentham.cli.remote.results import export, record
 from bentham.cli.remote.study_create import create
 from bentham.cli.remote.study_page import study_page
@@ -17,7 +17,7 @@ study_app = typer.Typer(
 )
 MOST_SHOWN = 200
 
-Which = Annotated[
+StudyName = Annotated[
     str, typer.Argument(metavar="ID", help="Id or name of the study.", show_default=False)
 ]
 
@@ -49,16 +49,16 @@ def list_studies(
         print_json(studies)
         return
     table = grid(["id", "~name", "~tenant", "state", ">tried", ">best", "~model"])
-    for one in studies[:MOST_SHOWN]:
-        best = one.incumbent
+    for study in studies[:MOST_SHOWN]:
+        best = study.incumbent
         table.add_row(
-            one.id,
-            cell(one.name),
-            cell(one.tenant),
-            one.state,
-            f"{one.models - one.untried}/{one.models}",
+            study.id,
+            cell(study.name),
+            cell(study.tenant),
+            study.state,
+            f"{study.models - study.untried}/{study.models}",
             "-" if best is None else number(best.score),
-            whole("-" if best is None else best.model),
+            wrapped("-" if best is None else best.model),
         )
     show(table if studies else "No studies; create one: bentham study create NAME --data FILE")
     if len(studies) > MOST_SHOWN:
@@ -67,7 +67,7 @@ def list_studies(
 
 @study_app.command("show")
 def show_study(
-    study: Which,
+    study: StudyName,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -90,7 +90,7 @@ def show_study(
 
 @study_app.command("pause")
 def pause(
-    study: Which,
+    study: StudyName,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -101,12 +101,12 @@ def pause(
 
     [bold]bentham study pause wine[/]
     """
-    _move("pause", study, as_json, server, token_file)
+    _change_state("pause", study, as_json, server, token_file)
 
 
 @study_app.command("resume")
 def resume(
-    study: Which,
+    study: StudyName,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -117,12 +117,12 @@ def resume(
 
     [bold]bentham study resume wine[/]
     """
-    _move("resume", study, as_json, server, token_file)
+    _change_state("resume", study, as_json, server, token_file)
 
 
 @study_app.command("close")
 def close(
-    study: Which,
+    study: StudyName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
@@ -134,22 +134,22 @@ def close(
 
     [bold]bentham study close wine --yes[/]
     """
-    _move("close", study, as_json, server, token_file, yes)
+    _change_state("close", study, as_json, server, token_file, yes)
 
 
-def _move(
+def _change_state(
     verb: str, study: str, as_json: bool, server: str, token_file: Path | None, yes: bool = True
 ) -> None:
     with connect(server, token_file) as client:
         found = find_study(client, study)
         confirm(f"Close study {found.name!r} ({found.id})? It cannot be opened again.", yes)
-        moves = {
+        actions = {
             "pause": client.pause_study,
             "resume": client.resume_study,
             "close": client.close_study,
         }
-        moved = moves[verb](found.id)
+        changed = actions[verb](found.id)
     if as_json:
-        print_json(moved)
+        print_json(changed)
     else:
-        show(cell(f"Study {moved.name} ({moved.id}) is {moved.state}."))
+        show(cell(f"Study {changed.name} ({changed.id}) is {changed.state}."))

@@ -216,14 +216,14 @@ def create(
     stop = _stop_rules(max_trials, max_cost, deadline, min_gain)
     types = _read_types(column_type or [])
     with connect(server, token_file) as client:
-        over = None
+        study_data = None
         if data is not None:
-            how = {"kind": split, "folds": folds, "share": share, "seed": seed}
-            over = _data(client, data, target, task, types, how, tenant)
-        made = client.create_study(
+            split_fields = {"kind": split, "folds": folds, "share": share, "seed": seed}
+            study_data = _data(client, data, target, task, types, split_fields, tenant)
+        created = client.create_study(
             name,
             listed,
-            data=over,
+            data=study_data,
             algorithms=algorithms if drawn else (),
             candidates=candidates,
             dataset=dataset,
@@ -236,9 +236,9 @@ def create(
             tenant=tenant,
         )
     if as_json:
-        print_json(made)
+        print_json(created)
     else:
-        show(*study_page(made, None))
+        show(*study_page(created, None))
 
 
 def _data(
@@ -251,29 +251,33 @@ def _data(
     tenant: str | None,
 ) -> "DataAsked":
     """Describe the study's data for the request; upload a file first."""
-    from bentham.client.connection import asked
+    from bentham.client.connection import request_body
     from bentham.wire import DataAsked, SplitAsked
 
     is_file = source.startswith(SOURCES) or Path(source).is_file()
-    known = None
+    default_target = None
     if is_file:
-        found, known = upload(client, source, tenant=tenant)
+        found, default_target = upload(client, source, tenant=tenant)
     else:
         found = find_dataset(client, source, tenant=tenant)
-    target = target or known
+    target = target or default_target
     if target is None:
         names = ", ".join(repr(column.name) for column in found.columns[:20])
         raise InvalidInput(f"name the column to predict with --target; the columns are {names}")
-    how = asked(SplitAsked, **{name: value for name, value in split.items() if value is not None})
-    said: dict[str, Any] = {} if task is None else {"task": task}
-    return asked(DataAsked, dataset=found.id, target=target, types=types, split=how, **said)
+    split_request = request_body(
+        SplitAsked, **{name: value for name, value in split.items() if value is not None}
+    )
+    optional: dict[str, Any] = {} if task is None else {"task": task}
+    return request_body(
+        DataAsked, dataset=found.id, target=target, types=types, split=split_request, **optional
+    )
 
 
 def _read_types(texts: list[str]) -> dict[str, str]:
     types: dict[str, str] = {}
     for text in texts:
-        column, given, name = text.rpartition("=")
-        if not given or name not in COLUMN_TYPES:
+        column, separator, name = text.rpartition("=")
+        if not separator or name not in COLUMN_TYPES:
             raise InvalidInput(
                 f"--type is {text!r}; write COLUMN=TYPE with a type of {', '.join(COLUMN_TYPES)}"
             )
@@ -325,13 +329,15 @@ def _add(models: dict[str, float | None], where: str, name: str, cost: str, has_
 def _stop_rules(
     trials: int | None, cost: float | None, deadline: str | None, gain: float | None
 ) -> "StopRules":
-    from bentham.client.connection import asked
+    from bentham.client.connection import request_body
     from bentham.wire import StopRules
 
-    given = {
+    rules = {
         "trials": trials,
         "cost": cost,
         "deadline": None if deadline is None else time_of("--deadline", deadline),
         "expected_gain": gain,
     }
-    return asked(StopRules, **{name: value for name, value in given.items() if value is not None})
+    return request_body(
+        StopRules, **{name: value for name, value in rules.items() if value is not None}
+    )

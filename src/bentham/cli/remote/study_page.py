@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
-from bentham.cli.remote.formatting import age, fields, grid, moment, number, span, whole
+from bentham.cli.remote.formatting import age, fields, grid, moment, number, span, wrapped
 
 if TYPE_CHECKING:
     from bentham.wire import Candidate, StudyView
@@ -46,17 +46,17 @@ def study_page(
     if candidates is None:
         return page
     table = grid(["~model", "state", ">score", ">expected", ">cost", ">EI rate"])
-    for one in sorted(candidates, key=_rank)[:MOST_CANDIDATES]:
-        expected = "-" if one.mean is None else number(one.mean)
-        if one.sigma and one.mean is not None:
-            expected = f"{number(one.mean)} ±{one.sigma:.2g}"
+    for candidate in sorted(candidates, key=_rank)[:MOST_CANDIDATES]:
+        expected = "-" if candidate.mean is None else number(candidate.mean)
+        if candidate.sigma and candidate.mean is not None:
+            expected = f"{number(candidate.mean)} ±{candidate.sigma:.2g}"
         table.add_row(
-            whole(one.model),
-            one.state,
-            number(one.score),
-            expected if one.score is None else "",
-            span(one.cost),
-            number(one.rate),
+            wrapped(candidate.model),
+            candidate.state,
+            number(candidate.score),
+            expected if candidate.score is None else "",
+            span(candidate.cost),
+            number(candidate.rate),
         )
     page.append(table)
     if len(candidates) > MOST_CANDIDATES:
@@ -64,49 +64,49 @@ def study_page(
     return page
 
 
-def _rank(one: "Candidate") -> tuple[int, float, float]:
-    score = -inf if one.score is None else one.score
-    return ORDER[one.state], -score, -(one.rate or 0.0)
+def _rank(candidate: "Candidate") -> tuple[int, float, float]:
+    score = -inf if candidate.score is None else candidate.score
+    return ORDER[candidate.state], -score, -(candidate.rate or 0.0)
 
 
 def _training(study: "StudyView") -> list[tuple[str, str]]:
-    """The target, the evaluation and the notes of a study on a dataset."""
-    over = study.training
-    if over is None:
+    """Return rows with the target, the evaluation and the notes of a study on a dataset."""
+    training = study.training
+    if training is None:
         return []
     kinds = [
         f"{count:,} {kind}{'s' if count > 1 else ''}".replace("categorys", "categories")
         for kind in ("number", "category")
-        if (count := sum(each == kind for each in over.columns.values()))
+        if (count := sum(each == kind for each in training.columns.values()))
     ]
-    split = over.split
-    judged = (
+    split = training.split
+    evaluation = (
         f"{split.folds} folds"
         if split.kind == "folds"
         else f"{split.share:.0%} of the rows held out"
     )
     return [
-        ("predicts", f"{over.target}: {over.task} from {' and '.join(kinds)}"),
-        ("evaluation", f"{judged}, seed {split.seed}"),
-        *(("note", note) for note in over.notes),
+        ("predicts", f"{training.target}: {training.task} from {' and '.join(kinds)}"),
+        ("evaluation", f"{evaluation}, seed {split.seed}"),
+        *(("note", note) for note in training.notes),
     ]
 
 
 def _configuration(study: "StudyView") -> list[tuple[str, str]]:
-    """The algorithm and hyperparameters of the best model."""
+    """Return rows with the algorithm, hyperparameters and metrics of the best model."""
     best = study.incumbent
     if best is None or not best.algorithm:
         return []
     settings = ", ".join(f"{name}={value}" for name, value in best.configuration.items())
-    figures = ", ".join(f"{name} {number(value)}" for name, value in best.metrics.items())
+    metrics = ", ".join(f"{name} {number(value)}" for name, value in best.metrics.items())
     rows = [("", f"{best.algorithm}({settings})")]
-    return [*rows, ("", figures)] if figures else rows
+    return [*rows, ("", metrics)] if metrics else rows
 
 
 def _size(study: "StudyView") -> str:
     known = [
-        f"{count:,} {what}"
-        for count, what in ((study.rows, "rows"), (study.columns, "columns"))
+        f"{count:,} {unit}"
+        for count, unit in ((study.rows, "rows"), (study.columns, "columns"))
         if count is not None
     ]
     return f", {' x '.join(known)}" if known else ""

@@ -60,8 +60,8 @@ def create(
 
     limits = _limits(Limits(), running_trials, device_seconds_per_day)
     with connect(server, token_file) as client:
-        made = client.create_tenant(name, weight, limits)
-    _print(made, as_json)
+        tenant = client.create_tenant(name, weight, limits)
+    _print(tenant, as_json)
 
 
 @tenant_app.command("list")
@@ -80,18 +80,18 @@ def list_tenants(
         print_json(tenants)
         return
     table = grid(["~tenant", ">weight", ">open", ">studies", ">running", ">today", ">device time"])
-    for one in tenants:
+    for tenant in tenants:
         table.add_row(
-            cell(one.name),
-            number(one.weight),
-            str(one.open_studies),
-            str(one.studies),
-            _of(str(one.running_trials), one.limits.running_trials),
+            cell(tenant.name),
+            number(tenant.weight),
+            str(tenant.open_studies),
+            str(tenant.studies),
+            _of(str(tenant.running_trials), tenant.limits.running_trials),
             _of(
-                span(one.device_seconds_today),
-                one.limits.device_seconds_per_day and span(one.limits.device_seconds_per_day),
+                span(tenant.device_seconds_today),
+                tenant.limits.device_seconds_per_day and span(tenant.limits.device_seconds_per_day),
             ),
-            span(one.device_seconds),
+            span(tenant.device_seconds),
         )
     show(table if tenants else "No tenants yet; create one: bentham tenant create NAME")
 
@@ -145,10 +145,10 @@ def change(
 
 
 def _limits(before: "Limits", running_trials: str | None, device_seconds: str | None) -> "Limits":
-    from bentham.client.connection import asked
+    from bentham.client.connection import request_body
     from bentham.wire import Limits
 
-    def wanted(option: str, text: str | None, old: object, kind: type[int] | type[float]) -> object:
+    def parsed(option: str, text: str | None, old: object, kind: type[int] | type[float]) -> object:
         if text is None or text == "none":
             return old if text is None else None
         try:
@@ -157,10 +157,10 @@ def _limits(before: "Limits", running_trials: str | None, device_seconds: str | 
             raise InvalidInput(f"{option} is {text!r}; give a number, or none") from None
 
     seconds = before.device_seconds_per_day
-    return asked(
+    return request_body(
         Limits,
-        running_trials=wanted("--running-trials", running_trials, before.running_trials, int),
-        device_seconds_per_day=wanted("--device-seconds-per-day", device_seconds, seconds, float),
+        running_trials=parsed("--running-trials", running_trials, before.running_trials, int),
+        device_seconds_per_day=parsed("--device-seconds-per-day", device_seconds, seconds, float),
     )
 
 
@@ -168,25 +168,28 @@ def _of(value: str, limit: object) -> str:
     return value if limit is None else f"{value} of {limit}"
 
 
-def _print(one: "TenantView", as_json: bool) -> None:
+def _print(tenant: "TenantView", as_json: bool) -> None:
     if as_json:
-        print_json(one)
+        print_json(tenant)
         return
-    limits = one.limits
+    limits = tenant.limits
     per_day = limits.device_seconds_per_day
     show(
         fields(
             [
-                ("tenant", one.name),
-                ("weight", number(one.weight)),
-                ("created", moment(one.created)),
-                ("studies", f"{one.studies}, {one.open_studies} open"),
-                ("running trials", _of(str(one.running_trials), limits.running_trials)),
+                ("tenant", tenant.name),
+                ("weight", number(tenant.weight)),
+                ("created", moment(tenant.created)),
+                ("studies", f"{tenant.studies}, {tenant.open_studies} open"),
+                ("running trials", _of(str(tenant.running_trials), limits.running_trials)),
                 (
                     "device time today",
-                    _of(span(one.device_seconds_today), None if per_day is None else span(per_day)),
+                    _of(
+                        span(tenant.device_seconds_today),
+                        None if per_day is None else span(per_day),
+                    ),
                 ),
-                ("device time in total", span(one.device_seconds)),
+                ("device time in total", span(tenant.device_seconds)),
             ]
         )
     )

@@ -95,11 +95,11 @@ def list_tokens(
         print_json(tokens)
         return
     table = grid(["id", "role", "~tenant", "~label", "expires"])
-    for one in tokens:
-        expires = "never" if one.expires is None else moment(one.expires)
-        if one.revoked is not None:
+    for token in tokens:
+        expires = "never" if token.expires is None else moment(token.expires)
+        if token.revoked is not None:
             expires = "revoked"
-        table.add_row(one.id, one.role, cell(one.tenant or "-"), cell(one.label), expires)
+        table.add_row(token.id, token.role, cell(token.tenant or "-"), cell(token.label), expires)
     show(table)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STEPS = 1000  # of the progress bar
 # Seconds between polls: short at first, since small pools are fast.
 SECONDS_BETWEEN = (*(0.25,) * 12, 1.0)
-OURS, TURNS = "bentham", "round-robin"
+BENTHAM, ROUND_ROBIN = "bentham", "round-robin"
 
 
 def whatif(
@@ -64,19 +64,19 @@ def whatif(
     if regret is not None and not regret > 0.0:
         raise InvalidInput(f"--regret is {regret:g}; give a number above zero")
     with connect(server, token_file) as client:
-        answer = _followed(client, client.ask_what_if(regret, devices, draws))
+        answer = _wait_for(client, client.ask_what_if(regret, devices, draws))
         if answer.state != "complete":
-            how = "was cancelled" if answer.state == "cancelled" else "failed"
-            raise ServiceError(f"the simulation {how}: {answer.reason}")
+            ending = "was cancelled" if answer.state == "cancelled" else "failed"
+            raise ServiceError(f"the simulation {ending}: {answer.reason}")
         if as_json:
             print_json(answer)
         else:
             show(*page(answer))
 
 
-def _followed(client: "Client", asked: "WhatIf") -> "WhatIf":
+def _wait_for(client: "Client", job: "WhatIf") -> "WhatIf":
     """Wait for the result; an interrupt cancels the job."""
-    found, polls = asked, 0
+    found, polls = job, 0
     with progress_bar(STEPS) as bar:
         try:
             while found.state in ("waiting", "running"):
@@ -84,9 +84,9 @@ def _followed(client: "Client", asked: "WhatIf") -> "WhatIf":
                 bar.advance_to(int(STEPS * found.progress))
                 time.sleep(SECONDS_BETWEEN[min(polls, len(SECONDS_BETWEEN) - 1)])
                 polls += 1
-                found = client.what_if(asked.id)
+                found = client.what_if(job.id)
         except KeyboardInterrupt:
-            client.cancel_what_if(asked.id)
+            client.cancel_what_if(job.id)
             raise
     return found
 
@@ -94,7 +94,7 @@ def _followed(client: "Client", asked: "WhatIf") -> "WhatIf":
 def page(found: "WhatIf") -> list[RenderableType]:
     """Render the result: one sentence, then a table by number of devices, then notes."""
     parts: list[RenderableType] = [Text(sentence(found), style="bold")]
-    if found.answers and not _is_there(found):
+    if found.answers and not _already_reached(found):
         parts += [Text(""), _table(found)]
         parts.append(
             Text(
@@ -109,7 +109,7 @@ def page(found: "WhatIf") -> list[RenderableType]:
     return parts
 
 
-def _is_there(found: "WhatIf") -> bool:
+def _already_reached(found: "WhatIf") -> bool:
     """Whether the level is already reached in all samples."""
     return all(answer.high == 0.0 for answer in found.answers)
 
@@ -117,24 +117,24 @@ def _is_there(found: "WhatIf") -> bool:
 def sentence(found: "WhatIf") -> str:
     """Return the result in one sentence."""
     known = {(answer.devices, answer.policy): answer for answer in found.answers}
-    ours, now = known.get((found.devices, OURS)), known.get((found.now, OURS))
-    turns = known.get((found.devices, TURNS))
+    expected, now = known.get((found.devices, BENTHAM)), known.get((found.now, BENTHAM))
+    round_robin = known.get((found.devices, ROUND_ROBIN))
     if not found.studies:
         return "Nothing to simulate: no study is being served."
-    if ours is None:
+    if expected is None:
         return "Nothing could be simulated within the time limit."
-    if _is_there(found):
-        believed, level = number(found.estimate), number(found.regret)
-        less = " Choose a lower level with --regret." if found.estimate else ""
-        return f"Estimated mean regret is {believed} now, which is already at most {level}.{less}"
+    if _already_reached(found):
+        estimate, level = number(found.estimate), number(found.regret)
+        advice = " Choose a lower level with --regret." if found.estimate else ""
+        return f"Estimated mean regret is {estimate} now, which is already at most {level}.{advice}"
     text = "With 1 device" if found.devices == 1 else f"With {found.devices} devices"
     if found.now != found.devices:
         text += f" instead of {found.now}"
-    text += f", mean regret is expected to fall below {number(found.regret)} {_time(ours)}"
-    if now is not None and now is not ours:
+    text += f", mean regret is expected to fall below {number(found.regret)} {_time(expected)}"
+    if now is not None and now is not expected:
         text += f" instead of {_time(now)}"
-    if turns is not None:
-        text += f"; under round robin with {found.devices}: {_time(turns)}"
+    if round_robin is not None:
+        text += f"; under round robin with {found.devices}: {_time(round_robin)}"
     return f"{text}."
 
 
@@ -156,7 +156,7 @@ def _table(found: "WhatIf") -> RenderableType:
     marks = {found.devices: "requested ", found.now: "now "}
     for devices in sorted({answer.devices for answer in found.answers}):
         cells = [f"{marks.get(devices, '')}{devices}"]
-        for policy in (OURS, TURNS):
+        for policy in (BENTHAM, ROUND_ROBIN):
             answer = known.get((devices, policy))
             if answer is None:
                 cells += ["-", "-"]

@@ -52,65 +52,66 @@ class KnownCosts:
             self._posteriors.clear()
             self._predictions.clear()
 
-    def posterior(self, asked: CostQuery) -> Posterior:
+    def posterior(self, query: CostQuery) -> Posterior:
         """Return the posterior of one dataset under the latest prior, and cache it."""
-        posterior = self._extended(asked)
+        posterior = self._extended(query)
         if posterior is None:
-            posterior = Posterior(asked.prior)
-            for column, log in asked.logs.items():
+            posterior = Posterior(query.prior)
+            for column, log in query.logs.items():
                 posterior.observe(column, log)
-            self._posteriors[asked.dataset] = asked.logs, posterior
+            self._posteriors[query.dataset] = query.logs, posterior
         return posterior
 
-    def predictions(self, questions: Sequence[CostQuery]) -> list[Prediction]:
+    def predictions(self, queries: Sequence[CostQuery]) -> list[Prediction]:
         """Return the predictions for several datasets, each as if it were the only one."""
         found: dict[int, Prediction] = {}
-        left: dict[int, list[int]] = {}  # by the prior's identity
-        for place, asked in enumerate(questions):
-            prediction = self._at_hand(asked)
+        missing: dict[int, list[int]] = {}  # indices of queries, by the prior's identity
+        for index, query in enumerate(queries):
+            prediction = self._cached(query)
             if prediction is None:
-                left.setdefault(id(asked.prior), []).append(place)
+                missing.setdefault(id(query.prior), []).append(index)
             else:
-                found[place] = prediction
-        for places in left.values():
-            found.update(zip(places, _predicted([questions[i] for i in places]), strict=True))
-        for place, asked in enumerate(questions):
-            if asked.prior is self._prior:
-                self._predictions[asked.dataset] = asked.logs, found[place]
-        return [found[place] for place in range(len(questions))]
+                found[index] = prediction
+        for indices in missing.values():
+            found.update(zip(indices, _predicted([queries[i] for i in indices]), strict=True))
+        for index, query in enumerate(queries):
+            if query.prior is self._prior:
+                self._predictions[query.dataset] = query.logs, found[index]
+        return [found[index] for index in range(len(queries))]
 
-    def _at_hand(self, asked: CostQuery) -> Prediction | None:
-        if asked.prior is not self._prior:
+    def _cached(self, query: CostQuery) -> Prediction | None:
+        """Return the prediction if the cache makes it cheap; None otherwise."""
+        if query.prior is not self._prior:
             return None
-        logs, prediction = self._predictions.get(asked.dataset, (None, None))
-        if logs is asked.logs:
+        logs, prediction = self._predictions.get(query.dataset, (None, None))
+        if logs is query.logs:
             return prediction
-        posterior = self._extended(asked)
+        posterior = self._extended(query)
         if posterior is None:
             return None
         sigma = np.sqrt(posterior.variance) * posterior.scale
         return Prediction(posterior.mean.copy(), sigma)
 
-    def _extended(self, asked: CostQuery) -> Posterior | None:
+    def _extended(self, query: CostQuery) -> Posterior | None:
         """Return the cached posterior with new observations added; None if it cannot be used."""
-        before, posterior = self._posteriors.get(asked.dataset, (None, None))
-        if before is None or posterior is None or asked.prior is not self._prior:
+        before, posterior = self._posteriors.get(query.dataset, (None, None))
+        if before is None or posterior is None or query.prior is not self._prior:
             return None
-        if before is not asked.logs:
-            known, now = list(before.items()), list(asked.logs.items())
+        if before is not query.logs:
+            known, now = list(before.items()), list(query.logs.items())
             if known != now[: len(known)]:
                 return None
             for column, log in now[len(known) :]:
                 posterior.observe(column, log)
-            self._posteriors[asked.dataset] = asked.logs, posterior
+            self._posteriors[query.dataset] = query.logs, posterior
         return posterior
 
 
-def _predicted(questions: Sequence[CostQuery]) -> list[Prediction]:
+def _predicted(queries: Sequence[CostQuery]) -> list[Prediction]:
     """Compute predictions under one prior from scratch."""
     known = condition(
-        questions[0].prior,
-        [list(asked.logs) for asked in questions],
-        [list(asked.logs.values()) for asked in questions],
+        queries[0].prior,
+        [list(query.logs) for query in queries],
+        [list(query.logs.values()) for query in queries],
     )
     return [Prediction(*pair) for pair in zip(known.mean, known.sigma(), strict=True)]

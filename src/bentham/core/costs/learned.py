@@ -14,11 +14,11 @@ to be twice the time it has run so far. While few trials have ended, the guessed
 differ between datasets, by fixed draws for each dataset, so that the first devices do not all
 start with the same, perhaps very long, model.
 
-A cost given by a study is an estimate, too. If costs are to be corrected, the accuracy of estimates
-is learned from completed trials: b and s^2 are the mean and the variance of log duration minus log
-estimate. An estimate e, shifted by b (it may be in another unit), and a prediction N(mu, v) combine
-to N((mu/v + (e + b)/s^2) / (1/v + 1/s^2), ...). Estimates that have always been exact are used
-unchanged.
+A cost declared by a study is an estimate, too. If costs are to be corrected, the accuracy of
+estimates is learned from completed trials: b and s^2 are the mean and the variance of log duration
+minus log estimate. An estimate e, shifted by b (it may be in another unit), and a prediction
+N(mu, v) combine to N((mu/v + (e + b)/s^2) / (1/v + 1/s^2), ...). Estimates that have always been
+exact are used unchanged.
 
 The offset of a kind is the average surprise on its devices, shrunk towards zero by one
 pseudo-trial. It multiplies all costs by the same factor, so it does not change which arm is best
@@ -41,7 +41,7 @@ from bentham.core.gaussian.prior import BlockPrior
 from bentham.core.gaussian.validation import Integers, Vector
 from bentham.core.learning.fit_task import Begin, when_needed
 from bentham.core.learning.prior import LearnedPrior, Learner
-from bentham.core.problem.study import LARGEST, SMALLEST_COST, ModelDescription, Study
+from bentham.core.problem.study import LARGEST, SMALLEST_COST, ModelDescription, StudySpec
 from bentham.errors import InvalidInput
 
 # Past costs, by dataset and model.
@@ -53,27 +53,27 @@ History = Mapping[str, Mapping[str, tuple[float, float | None]]]
 ROWS, COLUMNS = "\0rows", "\0columns"
 # A log estimate with a smaller error than this is exact: the rest is rounding of times.
 EXACT = 1e-6
-_NOTHING: dict[int, float] = {}
+_EMPTY: dict[int, float] = {}
 
 
 class CostModel:
     """Predicts costs and learns from durations.
 
-    As long as studies give the costs of all models and those are exact, durations are only stored.
-    Learning starts with the first cost that is missing or needs correction.
+    As long as studies declare exact costs of all models, durations are only stored. Learning starts
+    with the first cost that is missing or needs correction.
     """
 
     frozen = False  # whether expected costs never change
 
     def __init__(self, past: PastCosts | None = None, correct: bool = False):
-        given = _as_past(past or {})
-        names = [name for costs in given.values() for name in costs]
+        checked = _checked_past(past or {})
+        names = [name for costs in checked.values() for name in costs]
         models = dict.fromkeys([ROWS, COLUMNS, *names])
         columns = {model: column for column, model in enumerate(models)}
-        history = np.full((len(given), len(columns)), np.nan)
-        for place, costs in enumerate(given.values()):
+        history = np.full((len(checked), len(columns)), np.nan)
+        for row, costs in enumerate(checked.values()):
             for model, cost in costs.items():
-                history[place, columns[model]] = math.log(cost)
+                history[row, columns[model]] = math.log(cost)
         self._prior = LearnedPrior(tuple(models), history, switches={"warp": False})
         self._learner: Learner | None = None
         self._begin_fit: Begin = when_needed
@@ -117,7 +117,7 @@ class CostModel:
         if self._learner is not None:
             self._learner.remember(self._past[-1])
 
-    def introduce(self, study: Study) -> None:
+    def introduce(self, study: StudySpec) -> None:
         """Add a study's descriptions and dataset size; start learning if a cost is missing."""
         for model, description in study.descriptions.items():
             self._descriptions.setdefault(model, description)
@@ -130,10 +130,10 @@ class CostModel:
             self._begin()
 
     def start(
-        self, trial: int, dataset: str, model: str, kind: str, time: float, said: float
+        self, trial: int, dataset: str, model: str, kind: str, time: float, declared: float
     ) -> None:
-        """Note that a trial started; `said` is its given cost, NaN if none."""
-        estimate = None if math.isnan(said) else math.log(said)
+        """Note that a trial started; `declared` is its declared cost, NaN if none."""
+        estimate = None if math.isnan(declared) else math.log(declared)
         expected = self._log(dataset, model)
         self._running[trial] = _Running(dataset, model, kind, time, estimate, expected, expected)
 
@@ -162,7 +162,7 @@ class CostModel:
                 self._kinds[running.kind] = trials + 1, surprises + log - running.expected
             # With only one kind of device there is no offset.
             offset = surprises / (trials + 1) if len(self._kinds) > 1 else 0.0
-            changed = self._test(log - offset, running.estimate)
+            changed = self._check_estimate(log - offset, running.estimate)
             self._note(running.dataset, running.model, log - offset)
         for other in self._running.values():
             self._note_overdue(other, time)
@@ -181,8 +181,8 @@ class CostModel:
     # -- beliefs
 
     @property
-    def doubts(self) -> bool:
-        """Whether given costs are to be corrected."""
+    def corrects(self) -> bool:
+        """Whether declared costs are corrected now: estimates have proved inexact."""
         return self._correct and (abs(self._bias) > EXACT or self._scatter > 0.0)
 
     def admit(self, models: Sequence[str]) -> Integers | None:
@@ -196,22 +196,22 @@ class CostModel:
     def belief(self, dataset: str) -> CostBelief:
         """Return the current belief about a dataset's costs."""
         prior: BlockPrior | None = None
-        logs: Logs = _NOTHING
+        logs: Logs = _EMPTY
         if self._learner is not None and self._learner.parameters is not None:
             prior, logs = self._learner.block(dataset), self._learner.scores(dataset)
             self._known.believe(prior)
-        error = self._scatter / self._tested if self.doubts else None
+        error = self._scatter / self._tested if self.corrects else None
         order = self._order.get(dataset, 0)
         return CostBelief(dataset, prior, logs, order, self._trials, self._bias, error, self._known)
 
-    def expected(self, dataset: str, models: Sequence[str], said: Vector) -> Vector:
-        """Return the expected costs of models on a dataset; `said` is NaN where none is given."""
+    def expected(self, dataset: str, models: Sequence[str], declared: Vector) -> Vector:
+        """Return the expected costs of models on a dataset; `declared` is NaN if not declared."""
         columns = self.admit(models)
-        return expected_costs([CostQuestion(self.belief(dataset), columns, said)])[0]
+        return expected_costs([CostQuestion(self.belief(dataset), columns, declared)])[0]
 
-    def posterior(self, asked: CostQuery) -> Posterior:
+    def posterior(self, query: CostQuery) -> Posterior:
         """Return the posterior of a dataset's log costs; it is shared: do not condition it."""
-        return self._known.posterior(asked)
+        return self._known.posterior(query)
 
     def _place(self, name: str, dataset: str) -> None:
         """Enter the size of a dataset as a log value, shifted to the level of the log costs."""
@@ -241,17 +241,17 @@ class CostModel:
         self._early.clear()
         self._learner.fit()
 
-    def _test(self, log: float, estimate: float | None) -> bool:
+    def _check_estimate(self, log: float, estimate: float | None) -> bool:
         """Compare a log duration with its estimate; returns whether corrections start now."""
         if estimate is None:
             return False
-        known, error = self.doubts, log - estimate
+        corrected, error = self.corrects, log - estimate
         self._tested += 1
         step = error - self._bias
         self._bias += step / self._tested
         if abs(step) > EXACT:
             self._scatter += step * (error - self._bias)
-        if self.doubts and not known:
+        if self.corrects and not corrected:
             self._begin()
             return True
         return False
@@ -284,7 +284,7 @@ class FrozenCosts(CostModel):
     frozen = True
 
     def start(
-        self, trial: int, dataset: str, model: str, kind: str, time: float, said: float
+        self, trial: int, dataset: str, model: str, kind: str, time: float, declared: float
     ) -> None:
         """Ignore the start of a trial."""
 
@@ -302,7 +302,7 @@ class _Running:
     model: str
     kind: str
     start: float
-    estimate: float | None  # its given log cost
+    estimate: float | None  # its declared log cost
     expected: float | None  # its expected log cost when it started
     assumed: float | None  # its expected log cost now
     overdue: bool = False  # whether it takes longer than expected
@@ -329,7 +329,7 @@ def checked_history(history: History) -> History:
     return history
 
 
-def _as_past(past: PastCosts) -> PastCosts:
+def _checked_past(past: PastCosts) -> PastCosts:
     for dataset, costs in past.items():
         if not isinstance(costs, Mapping):
             raise InvalidInput(

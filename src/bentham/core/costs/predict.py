@@ -50,26 +50,26 @@ class CostBelief(NamedTuple):
 
 
 class CostQuestion(NamedTuple):
-    """The costs to compute: `columns` of the belief's prior; `said` is NaN if no cost is given."""
+    """The costs to compute: `columns` of the belief's prior; `declared` is NaN if not declared."""
 
     belief: CostBelief
     columns: Integers | None  # None only if the belief has no prior
-    said: Vector
+    declared: Vector
 
 
 def expected_costs(questions: Sequence[CostQuestion]) -> list[Vector]:
     """Return the expected costs, one array per question, each as if it were the only question."""
-    lengths = [len(question.said) for question in questions]
-    said = np.concatenate([question.said for question in questions])
+    lengths = [len(question.declared) for question in questions]
+    declared = np.concatenate([question.declared for question in questions])
     mean, sigma = _predictions(questions, lengths)
-    unsaid = np.isnan(said)
-    costs = said.copy()
-    if unsaid.any():
-        costs[unsaid] = _guessed(questions, lengths, mean, sigma)[unsaid]
-    doubted = [question.belief.error is not None for question in questions]
-    if any(doubted):
-        chosen = np.repeat(doubted, lengths) & ~unsaid
-        costs[chosen] = _corrected(questions, lengths, mean, sigma, said)[chosen]
+    undeclared = np.isnan(declared)
+    costs = declared.copy()
+    if undeclared.any():
+        costs[undeclared] = _guessed(questions, lengths, mean, sigma)[undeclared]
+    correct = [question.belief.error is not None for question in questions]
+    if any(correct):
+        chosen = np.repeat(correct, lengths) & ~undeclared
+        costs[chosen] = _corrected(questions, lengths, mean, sigma, declared)[chosen]
     ends = np.cumsum(lengths)
     return np.split(costs, ends[:-1])
 
@@ -79,19 +79,19 @@ def _predictions(questions: Sequence[CostQuestion], lengths: list[int]) -> tuple
     total = sum(lengths)
     mean, sigma = np.zeros(total), np.full(total, FIRST_DEVIATION)
     starts = np.cumsum([0, *lengths])
-    places = [place for place, one in enumerate(questions) if one.belief.prior is not None]
-    if places:
-        known = questions[places[0]].belief.known
-        asked = [_asked(questions[place].belief) for place in places]
-        for place, prediction in zip(places, known.predictions(asked), strict=True):
-            columns = questions[place].columns
-            span = slice(starts[place], starts[place + 1])
+    indices = [index for index, one in enumerate(questions) if one.belief.prior is not None]
+    if indices:
+        known = questions[indices[0]].belief.known
+        queries = [_query(questions[index].belief) for index in indices]
+        for index, prediction in zip(indices, known.predictions(queries), strict=True):
+            columns = questions[index].columns
+            span = slice(starts[index], starts[index + 1])
             mean[span] = prediction.mean[columns]
             sigma[span] = prediction.sigma[columns]
     return mean, np.minimum(sigma, LARGEST_DEVIATION)
 
 
-def _asked(belief: CostBelief) -> CostQuery:
+def _query(belief: CostBelief) -> CostQuery:
     assert belief.prior is not None
     return CostQuery(belief.dataset, belief.prior, belief.logs)
 
@@ -99,7 +99,7 @@ def _asked(belief: CostBelief) -> CostQuery:
 def _guessed(
     questions: Sequence[CostQuestion], lengths: list[int], mean: Vector, sigma: Vector
 ) -> Vector:
-    """Return expected costs where none is given; varied by dataset while few trials have ended."""
+    """Return expected undeclared costs; varied by dataset while few trials have ended."""
     orders = np.repeat([question.belief.order * _DATASET_STEP for question in questions], lengths)
     steps = orders + np.concatenate([np.arange(length) for length in lengths]) * _MODEL_STEP
     draws = ndtri(np.clip((0.5 + steps) % 1.0, _TAIL, 1.0 - _TAIL))
@@ -110,14 +110,18 @@ def _guessed(
 
 
 def _corrected(
-    questions: Sequence[CostQuestion], lengths: list[int], mean: Vector, sigma: Vector, said: Vector
+    questions: Sequence[CostQuestion],
+    lengths: list[int],
+    mean: Vector,
+    sigma: Vector,
+    declared: Vector,
 ) -> Vector:
-    """Combine given and predicted costs, each weighted by its accuracy."""
+    """Combine declared and predicted costs, each weighted by its accuracy."""
     beliefs = [question.belief for question in questions]
     bias = np.repeat([belief.bias for belief in beliefs], lengths)
     error = np.repeat([1.0 if b.error is None else b.error for b in beliefs], lengths)
     variance = np.maximum(sigma * sigma, 1e-12)
-    weighed = ((np.log(said) + bias) * variance + mean * error) / (variance + error)
+    combined = ((np.log(declared) + bias) * variance + mean * error) / (variance + error)
     left = 0.5 * variance * error / (variance + error)
-    corrected: Vector = np.exp(np.clip(weighed + left, _LOWEST, _HIGHEST))
+    corrected: Vector = np.exp(np.clip(combined + left, _LOWEST, _HIGHEST))
     return corrected

@@ -89,10 +89,10 @@ def kernel_prior(
             have equal features; pass a jitter above 0, or features that distinguish the models.
         InvalidInput: The kernel is unknown.
     """
-    given = as_array(features, "features", "model and feature")
-    given = given[:, np.newaxis] if given.ndim == 1 else given
-    width = given.shape[1] if given.ndim == 2 else 1
-    inputs = as_numbers(given, (len(models), width), "features", "model and feature")
+    array = as_array(features, "features", "model and feature")
+    array = array[:, np.newaxis] if array.ndim == 1 else array
+    width = array.shape[1] if array.ndim == 2 else 1
+    inputs = as_numbers(array, (len(models), width), "features", "model and feature")
     checked_jitter(jitter)
     scores = _as_history(models, history)
     likelihood = _Likelihood(scores, jitter)
@@ -113,8 +113,8 @@ def kernel_prior(
 
 
 def _as_length_scales(length_scales: npt.ArrayLike, features: int) -> Vector:
-    given = as_array(length_scales, "length_scales", "feature")
-    lengths = np.full(features, given) if given.ndim == 0 else given
+    array = as_array(length_scales, "length_scales", "feature")
+    lengths = np.full(features, array) if array.ndim == 0 else array
     lengths = as_numbers(lengths, (features,), "length_scales", "feature")
     if not np.all(lengths > 0.0):
         raise InvalidPrior(f"length_scales is {lengths}; each must be above zero")

@@ -184,14 +184,14 @@ def condition(
     )
     # With one arm, or more rows than one chunk, numpy would sum in another order.
     if arms == 1 or most > max(1, CHUNK_ENTRIES // arms):
-        dull = set(range(blocks))
+        separate = set(range(blocks))
     else:
-        dull = _condition_sorted(known, [columns[i] for i in order], [scores[i] for i in order])
+        separate = _condition_sorted(known, [columns[i] for i in order], [scores[i] for i in order])
         back = np.argsort(order, kind="stable")
         for name in ("mean", "variance", "distance", "rows"):
             setattr(known, name, getattr(known, name)[back])
-        dull = {int(order[place]) for place in dull}
-    for place in dull:
+        separate = {int(order[place]) for place in separate}
+    for place in separate:
         posterior = Posterior(prior)
         for column, score in zip(columns[place], scores[place], strict=True):
             posterior.observe(column, score)
@@ -215,33 +215,33 @@ def _condition_sorted(
     needed = sorted(set(flat))
     table = np.array([prior.row(column) for column in needed]).reshape(-1, prior.size)
     place_of = {column: place for place, column in enumerate(needed)}
-    dull: set[int] = set()
+    separate: set[int] = set()
     active = len(columns)
     for turn in range(depth):
         while len(columns[active - 1]) <= turn:
             active -= 1
-        everyone = np.arange(active)
+        every = np.arange(active)
         column = np.array([columns[place][turn] for place in range(active)])
         score = np.array([scores[place][turn] for place in range(active)])
         mean, variance = known.mean[:active], known.variance[:active]
-        own = variance[everyone, column]
+        own = variance[every, column]
         if not own.min() > 0.0:
-            dull.update(np.flatnonzero(~(own > 0.0)).tolist())
+            separate.update(np.flatnonzero(~(own > 0.0)).tolist())
             own = np.where(own > 0.0, own, 1.0)
         sigma = np.sqrt(own)
         row = table[[place_of[c] for c in column.tolist()]]
         if turn:
             before = rows[:active, :turn]
-            products = before * before[everyone, :, column][:, :, np.newaxis]
+            products = before * before[every, :, column][:, :, np.newaxis]
             row -= np.add.reduce(products, axis=1)
         row *= variance > 0.0
         row /= sigma[:, np.newaxis]
         rows[:active, turn] = row
-        surprise = (score - mean[everyone, column]) / sigma
+        surprise = (score - mean[every, column]) / sigma
         known.distance[:active] += surprise * surprise
         mean += row * surprise[:, np.newaxis]
         variance -= row * row
         variance *= variance >= prior.resolution
-        mean[everyone, column] = score
-        variance[everyone, column] = 0.0
-    return dull
+        mean[every, column] = score
+        variance[every, column] = 0.0
+    return separate

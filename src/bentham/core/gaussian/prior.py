@@ -228,10 +228,10 @@ class ProductPrior:
         self.similarity = as_covariance(similarity, self.datasets, "similarity", "dataset")
         self.covariance = as_covariance(covariance, self.models, "covariance", "model")
         shape = (len(datasets), len(models))
-        given = as_array(mean, "mean", "model")
-        if given.shape == (len(models),):
-            given = np.broadcast_to(given, shape)
-        self.mean = as_numbers(given, shape, "mean", "dataset and model")
+        array = as_array(mean, "mean", "model")
+        if array.shape == (len(models),):
+            array = np.broadcast_to(array, shape)
+        self.mean = as_numbers(array, shape, "mean", "dataset and model")
         self._groups = _Groups(self.datasets, self.similarity != 0)
 
     def block_key(self, dataset: str) -> str:

@@ -1,4 +1,4 @@
-"""How far the best arm of a study is believed to be above its incumbent.
+"""How far the best arm of a study is expected to be above its incumbent.
 
 symbol    meaning
 M         the highest score among arms without a score
@@ -10,13 +10,13 @@ The moments of the shortfall are integrals of P(M > t) over t from the incumbent
 
     E[shortfall] = integral of P(M > t),    E[shortfall^2] = integral of 2 (t - incumbent) P(M > t)
 
-Arms are taken to be equally correlated: given f and z they are independent Gaussians,
+Arms are assumed to be equally correlated: given f and z they are independent Gaussians,
 
     y_i = mean_i + f sigma_i (sqrt(rho) z + sqrt(1 - rho) e_i),    score_i = warp^-1(y_i)
 
-so that P(M > t) is one minus a product. The integral is a trapezoidal rule for each f and z, the
-mixture over z a Gauss-Hermite rule. Over tables of real scores this is within a fifth of what
-joint draws from the posterior give (`tests/core/test_shortfall.py`).
+so that P(M > t) is one minus a product. The integral over t is a trapezoidal rule for each f and z,
+the mixture over z a Gauss-Hermite rule. On tables of real scores the error is at most a fifth of
+the result of joint draws from the posterior (`tests/core/test_shortfall.py`).
 """
 
 from typing import NamedTuple
@@ -31,14 +31,14 @@ from bentham.core.gaussian.validation import Integers
 from bentham.core.problem.study import LARGEST
 
 POINTS, REACH = 48, 5.0
-# Levels stand at cubes of even steps: close together where arms of little spread matter. With its
-# Jacobian the integrand is 0 at both ends, where the trapezoidal rule is at its best.
+# Levels are at cubes of even steps: close together where arms of small spread matter. With the
+# Jacobian, the integrand is 0 at both ends, for which the trapezoidal rule is most accurate.
 _EVEN = np.linspace(0.0, 1.0, POINTS)
 _LEVELS, _JACOBIAN = _EVEN**3, 3.0 * _EVEN**2 / (POINTS - 1)
 _NODES = np.array([-(3.0**0.5), 0.0, 3.0**0.5])  # Gauss-Hermite, exact to the fifth power
 _NODE_WEIGHTS = np.array([1.0, 4.0, 1.0]) / 6.0
 _ONE_NODE, _ONE_WEIGHT = np.zeros(1), np.ones(1)
-# Below this correlation one node is enough; at most this much is taken to be common to all arms.
+# Below the first correlation one node is enough; those above the second are reduced to it.
 LEAST_CORRELATION, MOST_CORRELATION = 0.02, 0.98
 _TINY = 1e-300
 
@@ -53,7 +53,7 @@ class Shortfall(NamedTuple):
 def shortfall(
     outlook: Outlook, columns: Integers, correlation: float, incumbent: float
 ) -> Shortfall:
-    """The moments of (M - incumbent)+ over these columns. Takes half a millisecond for 40 arms."""
+    """Return the moments of (M - incumbent)+ over the columns; takes 0.5 ms for 40 arms."""
     mean, sigma = outlook.mean[columns], outlook.sigma[columns]
     possible = np.isfinite(mean) & np.isfinite(sigma)
     mean, sigma = mean[possible], sigma[possible]
@@ -66,9 +66,9 @@ def shortfall(
     spread = outlook.factors[:, np.newaxis, np.newaxis] * sigma  # (f, 1, arms)
     centre = mean + rho**0.5 * nodes[:, np.newaxis] * spread  # (f, z, arms)
     own = np.maximum((1.0 - rho) ** 0.5 * spread, _TINY)
-    # Below `base`, M is certain to lie above; above `top` it is certain not to.
-    floor = float(outlook.warp(incumbent))
-    base = np.maximum(floor, (centre - REACH * own).max(axis=-1))
+    # M is certain to be above `base` and certain not to be above `top`.
+    warped_incumbent = float(outlook.warp(incumbent))
+    base = np.maximum(warped_incumbent, (centre - REACH * own).max(axis=-1))
     top = np.maximum(base, (centre + REACH * own).max(axis=-1))
     levels = base[..., np.newaxis] + (top - base)[..., np.newaxis] * _LEVELS  # (f, z, levels)
     away = (levels[..., np.newaxis] - centre[:, :, np.newaxis]) / own[:, :, np.newaxis]
@@ -85,7 +85,7 @@ def shortfall(
 
 
 def mean_correlation(prior: BlockPrior, posterior: Posterior, columns: Integers) -> float:
-    """The mean of the posterior's correlations between different columns; 0 for fewer than two.
+    """Return the mean posterior correlation between different columns; 0 for fewer than two.
 
     With v = 1 / sigma, the sum of all correlations is v'Kv - |Wv|^2.
     """

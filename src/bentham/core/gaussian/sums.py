@@ -18,10 +18,10 @@ def contract(subscripts: str, *operands: Array) -> Array:
     if all(operand.size for operand in operands):
         result: Array = np.einsum(subscripts, *operands)
         return result
-    taken, _, given = subscripts.partition("->")
+    inputs, _, output = subscripts.partition("->")
     lengths = {
         name: length
-        for names, operand in zip(taken.split(","), operands, strict=True)
+        for names, operand in zip(inputs.split(","), operands, strict=True)
         for name, length in zip(names, operand.shape, strict=True)
     }
-    return np.zeros([lengths[name] for name in given])
+    return np.zeros([lengths[name] for name in output])

@@ -36,10 +36,10 @@ class Warp:
 
     def __call__(self, scores: npt.ArrayLike) -> Array:
         """Return the scores in warped units."""
-        given = np.asarray(scores, dtype=np.float64)
+        array = np.asarray(scores, dtype=np.float64)
         if self.straight:
-            return given
-        gap = (given - self.top) / self.softness
+            return array
+        gap = (array - self.top) / self.softness
         over = np.maximum(gap - _KNEE_GAP, 0.0)
         return over / _KNEE_SLOPE - np.log1p(-np.minimum(gap, _KNEE_GAP))
 
@@ -54,10 +54,10 @@ class Warp:
 
     def unit(self, scores: npt.ArrayLike) -> Array:
         """Return dz/dy at the scores: the change of score per small step in warped units."""
-        given = np.asarray(scores, dtype=np.float64)
+        array = np.asarray(scores, dtype=np.float64)
         if self.straight:
-            return np.ones_like(given)
-        gap = (given - self.top) / self.softness
+            return np.ones_like(array)
+        gap = (array - self.top) / self.softness
         return self.softness * (1.0 - np.minimum(gap, _KNEE_GAP))
 
 

@@ -32,14 +32,14 @@ class ConditionedBatch(NamedTuple):
 def condition(batch: Batch, scores: Matrix, mean: Vector, covariance: Matrix) -> ConditionedBatch:
     """Condition each dataset of the batch on its scores, under one mean and covariance."""
     datasets, depth = batch.model.shape
-    everyone = np.arange(datasets)
+    every = np.arange(datasets)
     rows = np.zeros((datasets, depth, len(mean)))
     innovation, sigma = np.zeros((datasets, depth)), np.zeros((datasets, depth))
     for turn in range(depth):
         model = batch.model[:, turn]
-        before = rows[everyone, :turn, model]
+        before = rows[every, :turn, model]
         row = covariance[model] - contract("bi,bim->bm", before, rows[:, :turn])
-        variance = row[everyone, model]
+        variance = row[every, model]
         new = batch.live[:, turn] & (variance > RESOLUTION * covariance[model, model])
         deviation = np.sqrt(np.where(new, variance, 1.0))
         rows[:, turn] = np.where(new[:, np.newaxis], row / deviation[:, np.newaxis], 0.0)

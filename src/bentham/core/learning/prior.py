@@ -29,7 +29,7 @@ GROWTH = 1.05
 # A fit is used when the number of scores has grown by this share since it started, which leaves
 # time to compute it elsewhere. With fewer than 50 scores it is used at once.
 LEAD = 0.02
-_NOTHING: dict[int, float] = {}
+_EMPTY: dict[int, float] = {}
 
 
 class LearnedPrior:
@@ -189,17 +189,17 @@ class Learner:
 
     def refit(self) -> bool:
         """Use a started fit and start the next one, if due; returns whether the beliefs changed."""
-        news = self._take_over()
+        changed = self._use_due_fit()
         learning = self._prior.switches.serving or self._parameters is None
         due = self._count >= self._next_fit and self._begun is None
         if not due or not learning:
-            return news
+            return changed
         task = self._task()
         self._begun = _Begun(task, self._count + int(LEAD * self._count))
         self._result = self.begin(task) if self._begun.due > self._count else None
-        return self._take_over() or news
+        return self._use_due_fit() or changed
 
-    def _take_over(self) -> bool:
+    def _use_due_fit(self) -> bool:
         """Use the fit that was started, if it is due; returns whether it was."""
         if self._begun is None or self._count < self._begun.due:
             return False
@@ -224,7 +224,7 @@ class Learner:
 
     def scores(self, dataset: str) -> Mapping[int, float]:
         """Return the current scores of a dataset by column, in order of arrival."""
-        return self._served.get(dataset, _NOTHING)
+        return self._served.get(dataset, _EMPTY)
 
     def remember(self, history: Mapping[str, Mapping[str, float]]) -> None:
         """Add the scores of past studies and fit at once."""
@@ -245,7 +245,7 @@ class Learner:
         self._believe(self._task().run())
 
     def _task(self) -> FitTask:
-        """Return a fit to the current scores, from the current beliefs; schedules the one after."""
+        """Return a fit to the current scores, from the current beliefs; schedules the next one."""
         self._next_fit = max(self._count + 1, math.ceil(self._count * GROWTH))
         served = [
             Observed(np.array(list(scores), dtype=np.int64), np.array(list(scores.values())))
@@ -343,15 +343,15 @@ def _as_history(models: tuple[str, ...], history: npt.ArrayLike) -> Matrix:
 def _as_features(
     models: tuple[str, ...], features: npt.ArrayLike, groups: Sequence[int] | None
 ) -> Features:
-    given = as_array(features, "features", "model and feature")
-    given = given[:, np.newaxis] if given.ndim == 1 else given
-    width = given.shape[1] if given.ndim == 2 else 1
+    array = as_array(features, "features", "model and feature")
+    array = array[:, np.newaxis] if array.ndim == 1 else array
+    width = array.shape[1] if array.ndim == 2 else 1
     if not models or not width:
         raise InvalidPrior(
             "features are given without models, or are empty; name the models, and give each at "
             "least one feature"
         )
-    values = as_numbers(given, (len(models), width), "features", "model and feature")
+    values = as_numbers(array, (len(models), width), "features", "model and feature")
     group = tuple(range(width)) if groups is None else tuple(groups)
     if len(group) != width or sorted(set(group)) != list(range(len(set(group)))):
         raise InvalidPrior(

@@ -29,7 +29,7 @@ TAILS = (3.0, 5.0, 64.0)
 # better by this much, odds of e^10.
 MARGIN = 10.0
 # Among target strengths whose log scores are within this much of the best, the largest is chosen.
-DOUBT = 3.0
+TOLERANCE = 3.0
 
 
 def log_t(x: npt.NDArray[np.float64], freedom: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -88,8 +88,8 @@ def choose(
     freedom, tail, kappa = strengths.freedom, strengths.tail, strengths.mean
     by_target = {nu: total(predicted(nu, kappa), freedom, tail) for nu in TARGETS}
     # The sample represents all studies, which together can detect smaller differences.
-    doubt = DOUBT * len(places) / moments.datasets
-    nu = max(nu for nu in TARGETS if by_target[nu] >= max(by_target.values()) - doubt)
+    tolerance = TOLERANCE * len(places) / moments.datasets
+    nu = max(nu for nu in TARGETS if by_target[nu] >= max(by_target.values()) - tolerance)
     kappa = max(MEANS, key=lambda kappa: total(predicted(nu, kappa), freedom, tail))
     prediction = predicted(nu, kappa)
     scores = {

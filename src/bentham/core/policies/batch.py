@@ -15,12 +15,12 @@ from bentham.core.state.blocks import Block
 from bentham.core.state.study_state import StudyState
 
 # Number of blocks evaluated at a time; more would not fit the CPU cache.
-TOGETHER = 64
+BATCH = 64
 
 Item = TypeVar("Item")
 
 
-def look_together(blocks: Sequence[Block]) -> None:
+def compute_together(blocks: Sequence[Block]) -> None:
     """Compute the costs, outlooks and expected improvements that blocks have not computed yet."""
     _expect_costs(blocks)
     _condition(blocks)
@@ -28,20 +28,20 @@ def look_together(blocks: Sequence[Block]) -> None:
 
 
 def _expect_costs(blocks: Sequence[Block]) -> None:
-    asked = [(block, *pair) for block in blocks for pair in block.costs.questions()]
-    if asked:
-        found = expected_costs([question for _, _, question in asked])
-        for (block, listing, _), costs in zip(asked, found, strict=True):
-            block.costs.answer(listing, costs)
+    pending = [(block, *pair) for block in blocks for pair in block.costs.questions()]
+    if pending:
+        found = expected_costs([question for _, _, question in pending])
+        for (block, listing, _), costs in zip(pending, found, strict=True):
+            block.costs.set_expected(listing, costs)
 
 
 def _condition(blocks: Sequence[Block]) -> None:
-    for alike in grouped((block for block in blocks if not block.belief.computed), _prior):
-        prior = alike[0].prior
-        observed = [block for block in alike if block.belief.observed]
-        if len(observed) < len(alike):  # without observations, all share one outlook
+    for group in grouped((block for block in blocks if not block.belief.computed), _prior):
+        prior = group[0].prior
+        observed = [block for block in group if block.belief.observed]
+        if len(observed) < len(group):  # without observations, all share one outlook
             outlook = Outlook.of(Posterior(prior), prior)
-            for block in alike:
+            for block in group:
                 if not block.belief.observed:
                     block.belief.set_computed(None, outlook)
         if observed:
@@ -56,8 +56,8 @@ def _improve(blocks: Sequence[Block]) -> None:
     sole = [
         (block, study) for block in blocks if (study := block.gains.sole_to_compute()) is not None
     ]
-    for alike in grouped(sole, _shape):
-        same = grouped(alike, lambda pair: (id(pair[0].belief.outlook), pair[1].incumbent))
+    for group in grouped(sole, _shape):
+        same = grouped(group, lambda pair: (id(pair[0].belief.outlook), pair[1].incumbent))
         outlooks = [pairs[0][0].belief.outlook for pairs in same]
         gains = improvements(outlooks, [pairs[0][1].incumbent for pairs in same])
         for pairs, own in zip(same, gains, strict=True):

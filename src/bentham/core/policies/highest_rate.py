@@ -14,7 +14,7 @@ import numpy as np
 from bentham.core.gaussian.validation import Matrix, Vector
 from bentham.core.gaussian.warp import Array
 from bentham.core.policies.base import Option, rank_within
-from bentham.core.policies.batch import TOGETHER, grouped, look_together
+from bentham.core.policies.batch import BATCH, compute_together, grouped
 from bentham.core.policies.tournament import Tournament
 from bentham.core.problem.decision import RANKED
 from bentham.core.state.blocks import Block
@@ -38,9 +38,9 @@ class Ranking:
         self._tenants: Tournament[Entry] = Tournament()
         self._numbers: dict[str, int] = {}
 
-    def enter(self, looked: Iterable[tuple[Block, list[Entry]]]) -> None:
+    def enter(self, ranked: Iterable[tuple[Block, list[Entry]]]) -> None:
         """Replace the best arms of blocks."""
-        for number in dict.fromkeys([self._place(*one) for one in looked]):
+        for number in dict.fromkeys([self._place(*one) for one in ranked]):
             best = self._fields[number].best(1)
             self._tenants.update(number, self._entries[best[0]][0] if best else None)
 
@@ -122,7 +122,7 @@ class HighestRate:
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
         """Return the arms of highest rate."""
-        self._look_again(state)
+        self._refresh(state)
         return [_option(state, entry) for entry in self._ranking.best(barred)]
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:
@@ -133,43 +133,44 @@ class HighestRate:
 
     def unweighted(self, state: State, barred: Container[str] = ()) -> Option | None:
         """Return the arm that would rank first if all weights were 1; None if they always were."""
-        self._look_again(state)
+        self._refresh(state)
         if self._unweighted is None:
             return None
         best = self._unweighted.best(barred)
         return _option(state, best[0]) if best else None
 
-    def _look_again(self, state: State) -> None:
-        looked = self._look_at(state, list(self._stale.values()))
-        self._ranking.enter(looked)
+    def _refresh(self, state: State) -> None:
+        """Update the rankings with the stale blocks."""
+        ranked = self._best_arms(state, list(self._stale.values()))
+        self._ranking.enter(ranked)
         unweighted = self._unweighted
         if unweighted is None and any(
             study.weight != 1.0 for block in self._stale.values() for study in block.studies
         ):
             unweighted = Ranking()
-            looked = self._look_at(state, list(self._seen.values()))
+            ranked = self._best_arms(state, list(self._seen.values()))
         if unweighted is not None:
             unweighted.enter(
-                [(block, self._look_unweighted(state, block, own)) for block, own in looked]
+                [(block, self._best_unweighted(state, block, own)) for block, own in ranked]
             )
         # Only now: if anything above raises, the blocks stay marked as stale.
         self._unweighted, self._stale = unweighted, {}
 
-    def _look_at(self, state: State, blocks: list[Block]) -> list[tuple[Block, list[Entry]]]:
+    def _best_arms(self, state: State, blocks: list[Block]) -> list[tuple[Block, list[Entry]]]:
         """Return the best arms of each block."""
         # Skip blocks without candidates: their posteriors are released and should stay so.
-        awake = [block for block in blocks if block.has_candidates()]
+        active = [block for block in blocks if block.has_candidates()]
         entries = dict.fromkeys([block.order for block in blocks], _NONE)
-        for start in range(0, len(awake), TOGETHER):
-            some = awake[start : start + TOGETHER]
-            look_together(some)
-            for alike in grouped(some, _layout):
-                gains = np.array([self.gains(state, block) for block in alike])
-                found = _best_few(alike, gains, state.cost_exponent)
-                entries.update(zip((block.order for block in alike), found, strict=True))
+        for start in range(0, len(active), BATCH):
+            some = active[start : start + BATCH]
+            compute_together(some)
+            for group in grouped(some, _layout):
+                gains = np.array([self.gains(state, block) for block in group])
+                found = _best_few(group, gains, state.cost_exponent)
+                entries.update(zip((block.order for block in group), found, strict=True))
         return [(block, entries[block.order]) for block in blocks]
 
-    def _look_unweighted(self, state: State, block: Block, entries: list[Entry]) -> list[Entry]:
+    def _best_unweighted(self, state: State, block: Block, entries: list[Entry]) -> list[Entry]:
         if not entries or all(study.weight == 1.0 for study in block.studies):
             return entries
         gains = self.unweighted_gains(state, block)[np.newaxis]

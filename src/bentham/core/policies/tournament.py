@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 Key = TypeVar("Key", bound=tuple[Any, ...])
 
-_NOBODY = -1
+_NONE = -1
 
 
 class Tournament(Generic[Key]):
@@ -19,7 +19,7 @@ class Tournament(Generic[Key]):
     def __init__(self) -> None:
         self._capacity = 1
         self._keys: dict[int, Key] = {}
-        self._winners = [_NOBODY, _NOBODY]
+        self._winners = [_NONE, _NONE]
 
     def update(self, player: int, key: Key | None) -> None:
         """Set the key of a player; None: it does not take part."""
@@ -29,7 +29,7 @@ class Tournament(Generic[Key]):
         node = self._capacity + player
         if key is None:
             self._keys.pop(player, None)
-            winners[node] = _NOBODY
+            winners[node] = _NONE
         else:
             self._keys[player] = key
             winners[node] = player
@@ -47,7 +47,7 @@ class Tournament(Generic[Key]):
     def ascending(self) -> Iterator[int]:
         """Yield the players by ascending key; each step costs O(log n)."""
         keys, winners = self._keys, self._winners
-        heap = [(keys[winners[1]], 1)] if winners[1] != _NOBODY else []
+        heap = [(keys[winners[1]], 1)] if winners[1] != _NONE else []
         while heap:
             _, node = heapq.heappop(heap)
             winner = winners[node]
@@ -58,17 +58,17 @@ class Tournament(Generic[Key]):
                 if winners[node] != winner:
                     node += 1
                 loser = winners[node ^ 1]
-                if loser != _NOBODY:
+                if loser != _NONE:
                     heapq.heappush(heap, (keys[loser], node ^ 1))
 
     def _better(self, one: int, other: int) -> int:
-        if one == _NOBODY or other == _NOBODY:
+        if one == _NONE or other == _NONE:
             return max(one, other)
         return one if self._keys[one] < self._keys[other] else other
 
     def _grow(self) -> None:
-        players = self._winners[self._capacity :] + [_NOBODY] * self._capacity
+        players = self._winners[self._capacity :] + [_NONE] * self._capacity
         self._capacity *= 2
-        self._winners = [_NOBODY] * self._capacity + players
+        self._winners = [_NONE] * self._capacity + players
         for node in range(self._capacity - 1, 0, -1):
             self._winners[node] = self._better(self._winners[2 * node], self._winners[2 * node + 1])

@@ -1,9 +1,9 @@
 """The events of a scheduler. Its state is a fold over its events and depends on nothing else.
 
 Events are frozen and carry the time at which they happened; the core never reads a clock.
-A decision is itself an event (`TrialStarted`): recovery applies it and does not decide again.
+A decision is itself an event (`ArmStarted`): recovery applies it and does not decide again.
 
-    trial:  TrialStarted -> running -> TrialCompleted | TrialFailed | TrialLost | TrialReleased
+    trial:  ArmStarted -> running -> ArmObserved | ArmFailed | ArmLost | ArmReleased
     arm:    untried -> running -> observed | failed | (lost) untried again, until out of attempts
                                | (released) untried again
 """
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bentham.core.problem.decision import Change, Decision, DeviceName, Gain, Reason, RunnerUp
-from bentham.core.problem.study import ModelDescription, Study
+from bentham.core.problem.study import ModelDescription, StudySpec
 from bentham.errors import InvalidRecording
 
 
@@ -22,7 +22,7 @@ class StudyAdded:
     """A study is added and served from now on."""
 
     time: float
-    study: Study
+    study: StudySpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class DeviceRemoved:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialStarted:
+class ArmStarted:
     """A decision was made and its trial runs."""
 
     time: float
@@ -76,7 +76,7 @@ class TrialStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialCompleted:
+class ArmObserved:
     """A trial ended with a score: its arm is observed."""
 
     time: float
@@ -85,7 +85,7 @@ class TrialCompleted:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialFailed:
+class ArmFailed:
     """A trial ended without a score: its arm is not tried again."""
 
     time: float
@@ -94,7 +94,7 @@ class TrialFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialLost:
+class ArmLost:
     """A trial was lost, e.g. with its device: its arm may run again, up to the attempts set."""
 
     time: float
@@ -102,7 +102,7 @@ class TrialLost:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialReleased:
+class ArmReleased:
     """A trial was returned before it ended; unlike a loss, it does not count as an attempt."""
 
     time: float
@@ -116,11 +116,11 @@ Event = (
     | HistoryAdded
     | DeviceAdded
     | DeviceRemoved
-    | TrialStarted
-    | TrialCompleted
-    | TrialFailed
-    | TrialLost
-    | TrialReleased
+    | ArmStarted
+    | ArmObserved
+    | ArmFailed
+    | ArmLost
+    | ArmReleased
 )
 
 _KINDS: dict[str, Callable[..., Event]] = {
@@ -130,11 +130,11 @@ _KINDS: dict[str, Callable[..., Event]] = {
     "history-added": HistoryAdded,
     "device-added": DeviceAdded,
     "device-removed": DeviceRemoved,
-    "trial-started": TrialStarted,
-    "trial-completed": TrialCompleted,
-    "trial-failed": TrialFailed,
-    "trial-lost": TrialLost,
-    "trial-released": TrialReleased,
+    "trial-started": ArmStarted,
+    "trial-completed": ArmObserved,
+    "trial-failed": ArmFailed,
+    "trial-lost": ArmLost,
+    "trial-released": ArmReleased,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
@@ -192,7 +192,7 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
         fields = _typed(fields)
         if study is not None:
             fields["study"] = _study_from_dict(study)
-        elif kind is TrialStarted:
+        elif kind is ArmStarted:
             fields["decision"] = decision_from_dict(fields["decision"])
         elif kind is HistoryAdded:
             fields["history"] = _history_from_dict(fields["history"])
@@ -201,13 +201,13 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
         raise InvalidRecording(f"malformed {data.get('event')} event: {error}") from error
 
 
-def _study_from_dict(data: Any) -> Study:
+def _study_from_dict(data: Any) -> StudySpec:
     fields = _typed(data)
     fields["descriptions"] = {
         model: ModelDescription(**_typed(description))
         for model, description in fields.get("descriptions", {}).items()
     }
-    return Study(**fields)
+    return StudySpec(**fields)
 
 
 def decision_to_dict(decision: Decision) -> dict[str, Any]:

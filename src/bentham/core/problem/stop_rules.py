@@ -1,12 +1,12 @@
-"""When a study is over: its stop rules, for the live service and for what-if alike.
+"""Stop rules: when a study is over, in the live service and in what-ifs.
 
 rule           a study is over when
-trials         this many of its trials ended, with a score or without
+trials         this many of its trials have ended, with or without a score
 cost           its trials have used this much device time, in seconds
-deadline       this time has come
+deadline       this time is reached
 expected_gain  no untried model is expected to add this much to its best score
 
-It is over in any case when every model was tried.
+It is over in any case when every model has been tried.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,29 +18,34 @@ StopRules = Mapping[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class StudyProgress:
-    """How far a study is.
+    """Progress of a study.
 
-    `ended` counts trials that ended, with a score or without. `running` says whether any of its
-    models is being tried, and `prospect` is the most that an untried model is expected to add, or
-    None while the study is not served. Both are computed only when a rule needs them.
+    Attributes:
+        ended: Number of trials that have ended, with or without a score.
+        device_seconds: Device time of its trials, in seconds.
+        scored: Whether any trial has ended with a score.
+        untried: Whether any model is untried.
+        running: Returns whether any trial is running; called only if a rule needs it.
+        prospect: Returns the most that an untried model is expected to add to the best score;
+            called only if a rule needs it. None while the study is not served.
     """
 
     ended: int
     device_seconds: float
     scored: bool
-    untried: bool  # whether any model is
+    untried: bool
     running: Callable[[], bool]
     prospect: Callable[[], float] | None
 
 
-def wants_no_more(stop: StopRules, started: int) -> bool:
-    """Whether as many trials were started as the study may have: none is started then."""
+def trial_limit_reached(stop: StopRules, started: int) -> bool:
+    """Return whether the study may not start another trial under its rule for trials."""
     most = stop.get(TRIALS)
     return most is not None and started >= most
 
 
 def stop_reason(stop: StopRules, progress: StudyProgress, now: float) -> str | None:
-    """Why a study is over, None if it is not."""
+    """Return why a study is over; None if it is not."""
     trials, cost, deadline, gain = (stop.get(rule) for rule in (TRIALS, COST, DEADLINE, GAIN))
     if trials is not None and progress.ended >= trials:
         return f"stop rule: {trials:g} trials"

@@ -1,13 +1,13 @@
 """Studies: the arms they list, the costs of the arms and the weights of the studies.
 
 paper                        here
-user i, its set L_i          a Study and its models
+user i, its set L_i          a StudySpec and its models
 x in L                       an Arm: one model on one dataset, run at most once
-c(x)                         Study.costs[model]; studies on one dataset agree on it;
+c(x)                         StudySpec.costs[model]; studies on one dataset agree on it;
                              None if it is to be learned
--                            Study.weight multiplies the study's EI (1 in the paper)
-z(x_i*(0)), undefined        Study.floor: the incumbent before the first observation
--                            Study.descriptions: which models are similar
+-                            StudySpec.weight multiplies the study's EI (1 in the paper)
+z(x_i*(0)), undefined        StudySpec.floor: the incumbent before the first observation
+-                            StudySpec.descriptions: which models are similar
 """
 
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ class ModelDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class StudySpec:
     """One dataset and the candidate models to choose from, with their costs.
 
     Args:
@@ -154,11 +154,11 @@ class Study:
                 f"study {self.name!r}: the weight is {self.weight}; "
                 "give a finite number above 0 (1 in the paper)"
             )
-        for what, size in (("rows", self.rows), ("columns", self.columns)):
-            whole = isinstance(size, int) and not isinstance(size, bool)
-            if size is not None and not (whole and 1 <= size <= LARGEST):
+        for name, size in (("rows", self.rows), ("columns", self.columns)):
+            is_integer = isinstance(size, int) and not isinstance(size, bool)
+            if size is not None and not (is_integer and 1 <= size <= LARGEST):
                 raise InvalidInput(
-                    f"study {self.name!r}: {what} is {size!r}; give an integer of at least 1, or "
+                    f"study {self.name!r}: {name} is {size!r}; give an integer of at least 1, or "
                     "omit it"
                 )
         if not abs(self.floor) <= LARGEST:

@@ -1,4 +1,4 @@
-"""Read-only queries of what a scheduler believes, study by study."""
+"""Read-only queries of the beliefs about studies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from bentham.core.gaussian.shortfall import Shortfall, mean_correlation, shortfall
 from bentham.core.gaussian.validation import Vector
 from bentham.core.policies.base import Policy
-from bentham.core.policies.batch import TOGETHER, look_together
+from bentham.core.policies.batch import BATCH, compute_together
 from bentham.core.problem.decision import Reason
 from bentham.core.scheduler.belief import Belief
 from bentham.core.state.arms import Status
@@ -74,7 +74,7 @@ def beliefs(state: State, name: str) -> dict[str, Belief]:
     block = study.block
     means, sigmas = block.belief.outlook.interval()
     gains, costs = block.gains.of_study(study), block.costs.expected
-    block.rest()
+    block.release_if_done()
     return {
         state.model_name(block, column): Belief(
             float(means[column]), float(sigmas[column]), float(gain), float(costs[column])
@@ -87,19 +87,19 @@ def prospect(state: State, name: str) -> float:
     """Return the largest EI of a model that is still to be tried, unweighted; 0 if none is left."""
     study = state.study(name)
     gains = study.block.gains.of_study(study)[study.block.arms.candidate[study.columns]]
-    study.block.rest()
+    study.block.release_if_done()
     return float(gains.max(initial=0.0)) / study.weight
 
 
 def expected_shortfall(state: State, name: str) -> Shortfall:
-    """What a study would gain if all its models were tried: see `gaussian.shortfall`."""
+    """Return the mean and variance of a study's gain if all its models were tried."""
     study = state.study(name)
     block, columns = study.block, study.columns
     status = block.arms.status[columns]
     open_columns = columns[(status == Status.UNTRIED) | (status == Status.RUNNING)]
     correlation = mean_correlation(block.prior, block.belief.posterior, open_columns)
     found = shortfall(block.belief.outlook, open_columns, correlation, study.incumbent)
-    block.rest()
+    block.release_if_done()
     return found
 
 
@@ -107,8 +107,8 @@ def survey(state: State, names: Sequence[str]) -> list[Beliefs]:
     """Return the beliefs about the models of several studies; EI is unweighted."""
     studies = [state.study(name) for name in names]
     blocks = list({study.block.order: study.block for study in studies}.values())
-    for start in range(0, len(blocks), TOGETHER):
-        look_together(blocks[start : start + TOGETHER])
+    for start in range(0, len(blocks), BATCH):
+        compute_together(blocks[start : start + BATCH])
     models, found = state.prior.models, []
     for study in studies:
         block, columns = study.block, study.columns
@@ -124,7 +124,7 @@ def survey(state: State, names: Sequence[str]) -> list[Beliefs]:
             )
         )
     for block in blocks:
-        block.rest()
+        block.release_if_done()
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bentham.core.problem.decision import Decision
-from bentham.core.problem.events import Event, TrialStarted
+from bentham.core.problem.events import ArmStarted, Event
 from bentham.core.scheduler.scheduler import Scheduler
 
 
@@ -49,7 +49,7 @@ def verify(scheduler: Scheduler, events: Iterable[Event]) -> list[Difference]:
     """
     differences = []
     for event in events:
-        if isinstance(event, TrialStarted):
+        if isinstance(event, ArmStarted):
             remade = scheduler.decide(event.decision.device)
             if remade != event.decision:
                 differences.append(Difference(event.decision, remade))

@@ -22,7 +22,7 @@ from bentham.core.gaussian.shortfall import Shortfall
 from bentham.core.learning.fit_task import Begin
 from bentham.core.learning.prior import LearnedPrior
 from bentham.core.policies import Option, PolicyMaker, make_policy
-from bentham.core.policies.batch import TOGETHER, look_together
+from bentham.core.policies.batch import BATCH, compute_together
 from bentham.core.problem.decision import (
     RUNNERS_UP,
     WEIGHTS,
@@ -35,18 +35,18 @@ from bentham.core.problem.decision import (
     figure,
 )
 from bentham.core.problem.events import (
+    ArmFailed,
+    ArmLost,
+    ArmObserved,
+    ArmStarted,
     DeviceAdded,
     DeviceRemoved,
     Event,
     StudyAdded,
     StudyRemoved,
-    TrialCompleted,
-    TrialFailed,
-    TrialLost,
-    TrialStarted,
 )
-from bentham.core.problem.study import ModelDescription, Study
-from bentham.core.scheduler import queries as looks
+from bentham.core.problem.study import ModelDescription, StudySpec
+from bentham.core.scheduler import queries
 from bentham.core.scheduler.belief import Belief, defaults_of
 from bentham.core.state.state import State
 from bentham.core.state.study_state import StudyState
@@ -117,13 +117,13 @@ class Scheduler:
             raise InvalidInput(
                 f"the prior is the string {prior!r}; pass a prior object, or None to learn one"
             )
-        given = LearnedPrior() if prior is None else prior
-        defaults = defaults_of(given)
+        chosen_prior = LearnedPrior() if prior is None else prior
+        defaults = defaults_of(chosen_prior)
         policy = defaults.policy if policy is None else policy
         start = WarmStart.parse(defaults.warm_start if warm_start is None else warm_start)
         self._policy = make_policy(policy, seed) if isinstance(policy, str) else policy(seed)
         correct = defaults.correct_costs if correct_costs is None else correct_costs
-        self._state = State(given, start, attempts, cost_exponent, past_costs, correct)
+        self._state = State(chosen_prior, start, attempts, cost_exponent, past_costs, correct)
         self.patience = patience
         self._record = record
 
@@ -174,9 +174,9 @@ class Scheduler:
                 study gives another cost for the same arm.
             IllegalEvent: A study of this name is being served; remove it or choose another name.
         """
-        given = dict.fromkeys(costs) if isinstance(costs, list | tuple) else costs
+        by_model = dict.fromkeys(costs) if isinstance(costs, list | tuple) else costs
         described = {} if descriptions is None else descriptions
-        spec = Study(name, given, dataset, weight, floor, rows, columns, tenant, described)
+        spec = StudySpec(name, by_model, dataset, weight, floor, rows, columns, tenant, described)
         self.apply(StudyAdded(float(time), spec))
 
     def remove_study(self, name: str, *, time: float = 0.0) -> None:
@@ -214,7 +214,7 @@ class Scheduler:
         """
         decision = self.decide(device)
         if decision is not None:
-            self.apply(TrialStarted(float(time), decision))
+            self.apply(ArmStarted(float(time), decision))
         return decision
 
     def tell(self, trial: int, score: float, *, time: float = 0.0) -> None:
@@ -229,15 +229,15 @@ class Scheduler:
             InvalidInput: The score is NaN or infinite; report the trial with `fail` instead.
             IllegalEvent: The trial is unknown or has ended already.
         """
-        self.apply(TrialCompleted(float(time), operator.index(trial), float(score)))
+        self.apply(ArmObserved(float(time), operator.index(trial), float(score)))
 
     def fail(self, trial: int, reason: str = "", *, time: float = 0.0) -> None:
         """Report that a trial ended without a score; its arm is not tried again."""
-        self.apply(TrialFailed(float(time), operator.index(trial), reason))
+        self.apply(ArmFailed(float(time), operator.index(trial), reason))
 
     def lose(self, trial: int, *, time: float = 0.0) -> None:
         """Report that a trial is lost; its arm may be started up to `attempts` times in all."""
-        self.apply(TrialLost(float(time), operator.index(trial)))
+        self.apply(ArmLost(float(time), operator.index(trial)))
 
     # -- the two methods underneath
 
@@ -256,10 +256,10 @@ class Scheduler:
             IllegalEvent: The device is unknown or busy; add it, or report its trial first.
         """
         state = self._state
-        busy = state.device_trial(device)
-        if busy is not None:
+        running = state.device_trial(device)
+        if running is not None:
             raise IllegalEvent(
-                f"device {device!r} runs trial {busy}; report it with tell, fail or lose first"
+                f"device {device!r} runs trial {running}; report it with tell, fail or lose first"
             )
         limits = barred or {}
         options = self._policy.rank(state, limits)
@@ -295,17 +295,17 @@ class Scheduler:
     def frozen(self, policy: str | None = None, seed: int = 0) -> "Scheduler":
         """Return an independent copy that learns no more across datasets, for what-if.
 
-        Simulated scores are sampled from the current belief, so fitting them again would teach
-        nothing; without fits a run of thousands of decisions is cheap. The original's decisions
+        Simulated scores are sampled from the current belief, so there is nothing to learn from
+        them; without fits a run of thousands of decisions is cheap. The decisions of the original
         stay the same to the bit.
 
         Args:
-            policy: name of another policy; by default the same one.
-            seed: random seed of another policy.
+            policy: Name of another policy. Default: the same policy.
+            seed: Random seed of another policy. Default: 0.
         """
         ready = [block for block in self._state.blocks() if block.has_candidates()]
-        for start in range(0, len(ready), TOGETHER):  # cheaper in batches than one by one
-            look_together(ready[start : start + TOGETHER])
+        for start in range(0, len(ready), BATCH):  # cheaper in batches than one by one
+            compute_together(ready[start : start + BATCH])
         made = Scheduler.__new__(Scheduler)
         made._state = self._state.frozen()
         # A copied policy has no cached results, like one from a snapshot.
@@ -345,31 +345,31 @@ class Scheduler:
 
     def incumbent(self, study: str) -> tuple[str, float] | None:
         """Return a study's best model so far and its score; None before the first observation."""
-        return looks.incumbent(self._state, study)
+        return queries.incumbent(self._state, study)
 
     def beliefs(self, study: str) -> dict[str, Belief]:
         """Return the belief about each model of a study; EI is weighted."""
-        return looks.beliefs(self._state, study)
+        return queries.beliefs(self._state, study)
 
-    def survey(self, studies: Sequence[str]) -> list[looks.Beliefs]:
+    def survey(self, studies: Sequence[str]) -> list[queries.Beliefs]:
         """Return the beliefs about the models of several studies, as columns; EI is unweighted."""
-        return looks.survey(self._state, studies)
+        return queries.survey(self._state, studies)
 
     def shortfall(self, study: str) -> Shortfall:
         """Return how far a study's best model is expected to be above its best score so far."""
-        return looks.expected_shortfall(self._state, study)
+        return queries.expected_shortfall(self._state, study)
 
     def changes(self, study: str) -> int:
         """Return a counter that increases whenever the beliefs about the study's scores change."""
         return self._state.study(study).block.changes
 
-    def first(self, study: str) -> looks.First | None:
+    def first(self, study: str) -> queries.First | None:
         """Return the model that the study would run first; None if nothing is left to try."""
-        return looks.first(self._state, self._policy, study)
+        return queries.first(self._state, self._policy, study)
 
     def prospect(self, study: str) -> float:
         """Return the largest EI of a model still to be tried, unweighted; 0 if none is left."""
-        return looks.prospect(self._state, study)
+        return queries.prospect(self._state, study)
 
     @property
     def patience(self) -> int | None:

@@ -1,12 +1,12 @@
 """A block: correlated arms, and the studies that list them.
 
-It keeps its parts in step, and each part answers for itself:
+It keeps its parts consistent with each other:
 
-part    module        what it knows
-arms    arms          which arms are tried, and how many studies list them
-belief  score_belief  the prior, the scores observed, and what they make of the others
-costs   listed_costs  what arms cost, as said or as predicted
-gains   gains         expected improvement, study by study and in sum
+part    module        content
+arms    arms          status of the arms, and the number of studies that list each
+belief  score_belief  prior, observed scores and posterior
+costs   listed_costs  costs of the arms, declared or predicted
+gains   gains         expected improvement, per study and in total
 """
 
 from bentham.core.gaussian.prior import BlockPrior
@@ -18,7 +18,7 @@ from bentham.core.state.study_state import StudyState
 
 
 class Block:
-    """Correlated arms, what is believed of them, and the studies that list them."""
+    """Correlated arms, the beliefs about them, and the studies that list them."""
 
     __slots__ = (
         "arms",
@@ -33,8 +33,8 @@ class Block:
 
     def __init__(self, order: int, prior: BlockPrior, tenant: str = ""):
         self.order = order
-        self.tenant = tenant  # whose studies may list its arms
-        self.changes = 0  # how often something else was believed of its scores
+        self.tenant = tenant  # only its studies may list the arms
+        self.changes = 0  # how often the belief about its scores has changed
         self.studies: list[StudyState] = []
         self.arms = Arms(prior.size)
         self.belief = ScoreBelief(prior)
@@ -42,7 +42,7 @@ class Block:
         self.gains = Gains(self.studies, self.belief)
 
     def copy(self) -> "Block":
-        """The same block, with studies of its own, to be changed by itself."""
+        """Return an independent copy, with copies of the studies."""
         made = Block.__new__(Block)
         made.order, made.tenant, made.changes = self.order, self.tenant, self.changes
         made.studies = [study.copy(made) for study in self.studies]
@@ -52,24 +52,24 @@ class Block:
 
     @property
     def prior(self) -> BlockPrior:
-        """The prior of its scores."""
+        """Current prior of its scores."""
         return self.belief.prior
 
     def adopt(self, prior: BlockPrior) -> None:
-        """Believe another prior, of the same arms and perhaps more; observations are kept."""
+        """Use another prior, over the same arms and perhaps more; observations are kept."""
         if prior is self.prior:
             return
-        more = prior.size - self.prior.size
+        added = prior.size - self.prior.size
         self.changes += 1
         self.belief.adopt(prior)
         self.gains.discard()
-        if more:
-            self.arms.widen(more)
-            self.costs.widen(more)
-            self.gains.list_again()
+        if added:
+            self.arms.widen(added)
+            self.costs.widen(added)
+            self.gains.relist()
 
     def add(self, study: StudyState) -> None:
-        """Begin to serve a study, the youngest; what is observed already counts for it."""
+        """Start to serve the latest study; scores observed already count for it."""
         self.studies.append(study)
         self.costs.add(study, self.arms.listers[study.columns])
         self.arms.add(study)
@@ -77,36 +77,36 @@ class Block:
         for column in self.belief.observed:
             if column in study.columns:
                 study.credit(column, float(self.belief.score[column]))
-        self._list_again()
+        self._relist()
 
     def remove(self, study: StudyState) -> None:
         """Stop serving a study."""
         self.studies.remove(study)
         study.served, study.open_arms = False, 0
         self.arms.remove(study, self.studies)
-        self._list_again()
-        self.rest()
+        self._relist()
+        self.release_if_done()
 
-    def weigh(self, study: StudyState, weight: float) -> None:
-        """Let a study count for more or less."""
+    def set_weight(self, study: StudyState, weight: float) -> None:
+        """Set the weight of a study."""
         study.weight = weight
         self.gains.discard()
 
-    def rest(self) -> None:
-        """With nothing left to decide, let go of the posterior; it can be made again."""
+    def release_if_done(self) -> None:
+        """Free the posterior if there are no candidates; it is recomputed if needed."""
         if not self.has_candidates():
             self.belief.release()
 
     def studies_listing(self, column: int) -> list[StudyState]:
-        """The studies that list an arm, lowest first."""
+        """Return the studies that list an arm, in the order they were added."""
         return self.gains.studies_listing(column)
 
     def has_candidates(self) -> bool:
-        """Whether there is anything left to pick."""
+        """Return whether any arm may be picked."""
         return any(study.open_arms for study in self.studies)
 
     def observe(self, column: int, score: float) -> None:
-        """An arm's score is known: condition the posterior, credit the studies that list it."""
+        """Condition on an arm's score, and credit the studies that list the arm."""
         self.changes += 1
         self.arms.observe(column)
         self.belief.observe(column, score)
@@ -114,24 +114,24 @@ class Block:
             study.credit(column, score)
         self.gains.discard()
 
-    def start(self, column: int, listing: list[StudyState]) -> None:
-        """A candidate is run from now on; `listing` are the studies that list it."""
+    def start(self, column: int, studies: list[StudyState]) -> None:
+        """Mark a candidate as running; `studies` are those that list it."""
         self.arms.start(column)
-        for study in listing:
+        for study in studies:
             study.open_arms -= 1
-        self.rest()
+        self.release_if_done()
 
-    def restore(self, column: int, listing: list[StudyState]) -> None:
-        """A running arm may be picked again, if anybody still wants it."""
-        self.arms.restore(column, listed=bool(listing))
-        for study in listing:
+    def restore(self, column: int, studies: list[StudyState]) -> None:
+        """Mark a running arm as untried; `studies` are those that still list it."""
+        self.arms.restore(column, listed=bool(studies))
+        for study in studies:
             study.open_arms += 1
 
     def fail(self, column: int) -> None:
-        """A running arm will not be tried again."""
+        """Mark a running arm as failed: it is not tried again."""
         self.changes += 1
         self.arms.fail(column)
 
-    def _list_again(self) -> None:
-        self.costs.list_again(self.studies)
-        self.gains.list_again()
+    def _relist(self) -> None:
+        self.costs.relist(self.studies)
+        self.gains.relist()

@@ -1,4 +1,4 @@
-"""Whom the arms of a block would help: expected improvement, study by study and in sum."""
+"""Expected improvement of the studies of a block from its arms, per study and in total."""
 
 import itertools
 from typing import NamedTuple
@@ -14,12 +14,12 @@ class Pairs(NamedTuple):
     """Every (study, arm) pair of a block, study after study."""
 
     column: Integers
-    owner: Integers  # the study's place in the block
-    start: dict[int, int]  # where a study's pairs begin, by the study's order
+    owner: Integers  # index of the study in the block
+    start: dict[int, int]  # index of a study's first pair, by the study's order
 
     @staticmethod
     def of(studies: list[StudyState]) -> "Pairs":
-        """The pairs of these studies."""
+        """Return the pairs of these studies."""
         lengths = [len(study.columns) for study in studies]
         starts = itertools.accumulate(lengths, initial=0)
         return Pairs(
@@ -30,80 +30,82 @@ class Pairs(NamedTuple):
 
 
 class Gains:
-    """The expected improvement of the studies of a block; computed when somebody looks.
+    """The expected improvement of the studies of a block; computed on demand.
 
-    `studies` and `belief` are the block's own, which change them.
+    Args:
+        studies: The block's own list, which the block changes.
+        belief: The block's own belief, which the block changes.
     """
 
     __slots__ = ("_belief", "_each", "_pairs", "_sole", "_studies", "_totals")
 
     def __init__(self, studies: list[StudyState], belief: ScoreBelief):
         self._studies, self._belief = studies, belief
-        self._each: Vector = np.zeros(0)  # pair by pair
-        self._totals: Vector | None = None  # None: neither is computed
+        self._each: Vector = np.zeros(0)  # one entry per pair
+        self._totals: Vector | None = None  # None: neither this nor `_each` is computed
         self._pairs: Pairs | None = None
         self._sole: StudyState | None = None
-        self.list_again()
+        self.relist()
 
     def copy(self, studies: list[StudyState], belief: ScoreBelief) -> "Gains":
-        """The same gains, of copies of the studies and of the belief."""
+        """Return the same gains for copies of the studies and of the belief."""
         made = Gains(studies, belief)
-        # Never changed in place.
+        # Shared, because they are never changed in place.
         made._each, made._totals, made._pairs = self._each, self._totals, self._pairs
         return made
 
     def __getstate__(self) -> tuple[object, ...]:
-        # The rest is made again when asked for, to the same bit: a snapshot does without.
+        # Snapshots omit the rest: it is recomputed on demand, to the same bit.
         return self._studies, self._belief, self._sole
 
     def __setstate__(self, kept: tuple[list[StudyState], ScoreBelief, StudyState | None]) -> None:
         self._studies, self._belief, self._sole = kept
         self._each, self._totals, self._pairs = np.zeros(0), None, None
 
-    def list_again(self) -> None:
-        """Other studies list arms now, or there are more arms."""
+    def relist(self) -> None:
+        """Discard what depends on the studies and the number of arms."""
         self._pairs = self._totals = None
-        # The usual case, worth a short cut: one study, which lists every arm, in column order.
+        # Fast path for the usual case: a single study that lists every arm, in column order.
         studies, prior = self._studies, self._belief.prior
         sole = len(studies) == 1 and len(studies[0].columns) == prior.size
         self._sole = studies[0] if sole and prior.in_model_order else None
 
     def discard(self) -> None:
-        """What was computed is no longer right."""
+        """Discard the computed improvements."""
         self._totals = None
 
     def of_arm(self, column: int) -> list[tuple[StudyState, float]]:
-        """Each listing study's weighted expected improvement from the arm: Eq. (3)."""
+        """Return the weighted EI of each study that lists the arm: Eq. (3)."""
         self._compute()
         if self._sole:
             return [(self._sole, float(self._each[column]))]
         pairs = self._all_pairs()
-        places = np.flatnonzero(pairs.column == column)
-        return [(self._studies[pairs.owner[place]], float(self._each[place])) for place in places]
+        indices = np.flatnonzero(pairs.column == column)
+        return [(self._studies[pairs.owner[i]], float(self._each[i])) for i in indices]
 
     def of_study(self, study: StudyState) -> Vector:
-        """One study's weighted expected improvement from each of its columns: Eq. (3)."""
+        """Return a study's weighted EI from each of its columns: Eq. (3)."""
         self._compute()
         start = 0 if self._sole else self._all_pairs().start[study.order]
         return self._each[start : start + len(study.columns)]
 
     def totals(self) -> Vector:
-        """Each arm's expected improvement summed over the studies that list it: Eq. (4)."""
+        """Return each arm's weighted EI, summed over the studies that list it: Eq. (4)."""
         self._compute()
         assert self._totals is not None
         return self._totals
 
     def sole_to_compute(self) -> StudyState | None:
-        """The one study that lists every arm, if its gains are not computed."""
+        """Return the single study that lists every arm; None if there is none or it is computed."""
         return self._sole if self._totals is None else None
 
     def set_computed(self, improvement: Vector) -> None:
-        """Somebody else computed the improvement for the one study that lists every arm."""
+        """Set the unweighted EI of the single study that lists every arm, computed elsewhere."""
         assert self._sole is not None
         self._totals = self._each = self._sole.weight * improvement
 
     def studies_listing(self, column: int) -> list[StudyState]:
-        """The studies that list an arm, lowest first."""
+        """Return the studies that list an arm, in the order they were added."""
         if self._sole:
             return self._studies
         if not self._studies:
@@ -112,7 +114,7 @@ class Gains:
         return [self._studies[owner] for owner in pairs.owner[pairs.column == column]]
 
     def _compute(self) -> None:
-        # Alg. 1 line 7, for the arms of this block only: nothing else has changed.
+        # Alg. 1 line 7, for this block only: no other block has changed.
         if self._totals is not None:
             return
         outlook = self._belief.outlook
@@ -127,7 +129,7 @@ class Gains:
         self._totals = totals.astype(np.float64)
 
     def _all_pairs(self) -> Pairs:
-        # Made when first needed: studies are mostly added many at a time.
+        # On demand: often many studies are added before the pairs are needed.
         if self._pairs is None:
             self._pairs = Pairs.of(self._studies)
         return self._pairs

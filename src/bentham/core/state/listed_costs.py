@@ -1,10 +1,10 @@
-"""What the arms of a block cost: what studies say, and what is expected where they do not.
+"""Costs of the arms of a block: declared by studies, else predicted.
 
 name      shape    meaning
-said      (arms,)  what a study said the arm costs, else NaN
-expected  (arms,)  c(x), as said or as predicted; NaN where no study ever listed the arm
+declared  (arms,)  cost declared by a study, else NaN
+expected  (arms,)  c(x), declared or predicted; NaN if no study has ever listed the arm
 
-Predictions are computed when somebody looks, from what was believed at the last event.
+Predictions are computed on demand, from the belief at the last event.
 """
 
 from collections.abc import Sequence
@@ -19,82 +19,84 @@ from bentham.core.state.study_state import StudyState
 
 @dataclass(slots=True)
 class Listing:
-    """What the studies of a block list of one dataset, and what is believed to cost how much."""
+    """The listed arms of one dataset in a block, and the belief about their costs."""
 
     dataset: str
     columns: Integers
-    unsaid: bool  # whether the cost of any was not said
-    cost_columns: Integers | None = None  # the same models, to the model of costs
-    belief: CostBelief | None = None  # what is not yet computed
+    undeclared: bool  # whether any of the arms has no declared cost
+    cost_columns: Integers | None = None  # columns of the same models in the cost model
+    belief: CostBelief | None = None  # None: the expected costs are up to date
 
     def copy(self) -> "Listing":
-        """The same, to be changed by itself."""
-        return Listing(self.dataset, self.columns, self.unsaid, self.cost_columns, self.belief)
+        """Return an independent copy."""
+        return Listing(self.dataset, self.columns, self.undeclared, self.cost_columns, self.belief)
 
 
 class ListedCosts:
-    """The costs of the arms of a block, and what is listed of each dataset."""
+    """The costs of the arms of a block, and a listing for each of its datasets."""
 
-    __slots__ = ("_expected", "listings", "said")
+    __slots__ = ("_expected", "declared", "listings")
 
     def __init__(self, size: int):
-        self.said: Vector = np.full(size, np.nan)
+        self.declared: Vector = np.full(size, np.nan)
         self._expected: Vector = np.full(size, np.nan)
         self.listings: list[Listing] = []
 
     def copy(self) -> "ListedCosts":
-        """The same costs, to be changed by themselves; what is expected now is computed."""
+        """Return an independent copy, after computing the expected costs."""
         made = ListedCosts.__new__(ListedCosts)
-        made._expected, made.said = self.expected.copy(), self.said.copy()
+        made._expected, made.declared = self.expected.copy(), self.declared.copy()
         made.listings = [listing.copy() for listing in self.listings]
         return made
 
     @property
     def expected(self) -> Vector:
-        """What each arm costs."""
-        asked = self.questions()
-        if asked:
-            answers = expected_costs([question for _, question in asked])
-            for (listing, _), costs in zip(asked, answers, strict=True):
-                self.answer(listing, costs)
+        """Expected cost of each arm, computed if necessary."""
+        pending = self.questions()
+        if pending:
+            answers = expected_costs([question for _, question in pending])
+            for (listing, _), costs in zip(pending, answers, strict=True):
+                self.set_expected(listing, costs)
         return self._expected
 
     def questions(self) -> list[tuple[Listing, CostQuestion]]:
-        """What must be computed before costs can be looked at."""
+        """Return the listings whose expected costs must still be computed."""
         return [
             (
                 listing,
-                CostQuestion(listing.belief, listing.cost_columns, self.said[listing.columns]),
+                CostQuestion(listing.belief, listing.cost_columns, self.declared[listing.columns]),
             )
             for listing in self.listings
             if listing.belief is not None
         ]
 
-    def answer(self, listing: Listing, costs: Vector) -> None:
-        """The costs of a listing are computed."""
+    def set_expected(self, listing: Listing, costs: Vector) -> None:
+        """Set the expected costs of a listing."""
         self._expected[listing.columns] = costs
         listing.belief = None
 
-    def widen(self, more: int) -> None:
-        """There are so many arms more, of which nobody said anything."""
-        self._expected = np.pad(self._expected, (0, more), constant_values=np.nan)
-        self.said = np.pad(self.said, (0, more), constant_values=np.nan)
+    def widen(self, added: int) -> None:
+        """Append arms of unknown cost."""
+        self._expected = np.pad(self._expected, (0, added), constant_values=np.nan)
+        self.declared = np.pad(self.declared, (0, added), constant_values=np.nan)
 
     def add(self, study: StudyState, listers: Integers) -> None:
-        """A study says what its arms cost; `listers` counts the others that list each of them."""
-        columns, expected = study.columns, self.expected  # what was expected until now
-        before = np.where(listers > 0, self.said[columns], np.nan)
-        self.said[columns] = np.where(np.isnan(study.given_costs), before, study.given_costs)
-        expected[columns] = self.said[columns]
+        """Add a study's costs; `listers` is the number of other studies that list each arm."""
+        columns, expected = study.columns, self.expected  # pending predictions come first
+        before = np.where(listers > 0, self.declared[columns], np.nan)
+        self.declared[columns] = np.where(
+            np.isnan(study.declared_costs), before, study.declared_costs
+        )
+        expected[columns] = self.declared[columns]
 
-    def list_again(self, studies: Sequence[StudyState]) -> None:
-        """Other studies list arms now; what is expected stays until something else is believed."""
-        _ = self.expected  # what was asked by the listings before
+    def relist(self, studies: Sequence[StudyState]) -> None:
+        """Rebuild the listings from these studies; expected costs stay until the belief changes."""
+        _ = self.expected  # computes what the old listings still need
         listed: dict[str, list[Integers]] = {}
         for study in studies:
             listed.setdefault(study.dataset, []).append(study.columns)
         self.listings = []
-        for dataset, several in listed.items():
-            columns = several[0] if len(several) == 1 else np.unique(np.concatenate(several))
-            unsaid = bool(np.isnan(self.said[columns]).any())
-            self.listings.append(Listing(dataset, columns, unsaid))
+        for dataset, by_study in listed.items():
+            columns = by_study[0] if len(by_study) == 1 else np.unique(np.concatenate(by_study))
+            undeclared = bool(np.isnan(self.declared[columns]).any())
+            self.listings.append(Listing(dataset, columns, undeclared))

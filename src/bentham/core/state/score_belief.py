@@ -1,4 +1,4 @@
-"""What is believed of the scores of a block: its prior, what was observed, and what they make."""
+"""The belief about the scores of a block: its prior, the observed scores, and the posterior."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from bentham.core.gaussian.validation import Vector
 
 
 class ScoreBelief:
-    """A prior over the arms of a block, conditioned on the scores observed.
+    """A prior over the arms of a block, conditioned on the observed scores.
 
     name      meaning
-    prior     of all arms
-    observed  the columns with a score, in the order in which they came
-    score     of every arm z(x) where observed, else NaN
+    prior     prior of all arms
+    observed  columns of the observed arms, in the order of observation
+    score     z(x) of every arm; NaN if not observed
     """
 
     __slots__ = ("_outlook", "_posterior", "observed", "prior", "score")
@@ -27,7 +27,7 @@ class ScoreBelief:
         self._outlook: Outlook | None = None
 
     def copy(self) -> "ScoreBelief":
-        """The same belief, to be conditioned by itself; the posterior is shared until then."""
+        """Return an independent copy; the posterior is shared until either observes a score."""
         made = ScoreBelief.__new__(ScoreBelief)
         made.prior, made.observed, made.score = self.prior, list(self.observed), self.score.copy()
         if self._posterior is not None:
@@ -36,7 +36,7 @@ class ScoreBelief:
         return made
 
     def __getstate__(self) -> tuple[object, ...]:
-        # The rest is made again when asked for, to the same bit: a snapshot does without.
+        # Snapshots omit the rest: it is recomputed on demand, to the same bit.
         return self.prior, self.observed, self.score
 
     def __setstate__(self, kept: tuple[BlockPrior, list[int], Vector]) -> None:
@@ -45,7 +45,7 @@ class ScoreBelief:
 
     @property
     def posterior(self) -> Posterior:
-        """The posterior, conditioned again in the old order if it had been released."""
+        """The posterior; if it was released, it is conditioned again in the same order."""
         if self._posterior is None:
             self._posterior = Posterior(self.prior)
             for column in self.observed:
@@ -54,34 +54,34 @@ class ScoreBelief:
 
     @property
     def outlook(self) -> Outlook:
-        """What the posterior says of scores."""
+        """The prediction of the scores by the posterior."""
         if self._outlook is None:
             self._outlook = Outlook.of(self.posterior, self.prior)
         return self._outlook
 
     @property
     def computed(self) -> bool:
-        """Whether the posterior is at hand, or what it says."""
+        """Whether the posterior or the outlook is computed."""
         return self._posterior is not None or self._outlook is not None
 
     def set_computed(self, posterior: Posterior | None, outlook: Outlook) -> None:
-        """Somebody else computed these from the same prior and scores; the posterior may lack."""
+        """Set results computed elsewhere from the same prior and scores."""
         self._posterior, self._outlook = posterior, outlook
 
     def release(self) -> None:
-        """Let go of what was computed; it can be made again."""
+        """Free the computed results; they are recomputed on demand."""
         self._posterior = self._outlook = None
 
     def warped_scores(self) -> list[float]:
-        """What was observed, in order, in warped units."""
+        """Return the observed scores in warped units, in the order of observation."""
         warped: list[float] = self.prior.warp(self.score[self.observed]).tolist()
         return warped
 
     def adopt(self, prior: BlockPrior) -> None:
-        """Believe another prior, of the same arms and perhaps more; observations are kept."""
-        more = prior.size - self.prior.size
-        if more:
-            self.score = np.pad(self.score, (0, more), constant_values=np.nan)
+        """Use another prior, over the same arms and perhaps more; observations are kept."""
+        added = prior.size - self.prior.size
+        if added:
+            self.score = np.pad(self.score, (0, added), constant_values=np.nan)
         self.prior = prior
         self.release()
 

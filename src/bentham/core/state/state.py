@@ -1,11 +1,11 @@
-"""The fold: everything the scheduler knows, as its events made it.
+"""The state of a scheduler, computed from its events alone.
 
-`apply` checks an event whole before it changes anything, so a refused event leaves no trace.
-It costs one block, whatever the number of studies.
+`apply` checks an event completely before it changes anything, so a rejected event has no effect.
+Its cost is that of one block, whatever the number of studies.
 
-With a learned prior a score now and then changes what is believed of every block. The new belief
-is rolled out: the block at hand takes it at once, and with every event a few more take it in turn,
-so that no single event pays for all. Which block believes what is a matter of the events alone.
+With a learned prior, some scores change the belief about every block. The new belief is rolled out:
+the block of the score adopts it at once, and every event lets a few more blocks adopt it, so that
+no single event pays for all. Which belief a block has depends on the events alone.
 """
 
 from collections import deque
@@ -17,6 +17,11 @@ from bentham.core.learning.fit_task import Begin
 from bentham.core.learning.prior import LearnedPrior, Learner
 from bentham.core.problem.decision import DeviceName, Reason
 from bentham.core.problem.events import (
+    ArmFailed,
+    ArmLost,
+    ArmObserved,
+    ArmReleased,
+    ArmStarted,
     DeviceAdded,
     DeviceRemoved,
     Event,
@@ -24,22 +29,17 @@ from bentham.core.problem.events import (
     StudyAdded,
     StudyRemoved,
     StudyWeighted,
-    TrialCompleted,
-    TrialFailed,
-    TrialLost,
-    TrialReleased,
-    TrialStarted,
 )
-from bentham.core.problem.study import LARGEST, Study
+from bentham.core.problem.study import LARGEST, StudySpec
 from bentham.core.state.blocks import Block
 from bentham.core.state.study_checks import refuse_other_costs, refuse_other_tenant, study_state
 from bentham.core.state.study_state import StudyState
-from bentham.core.state.trial import Trial
+from bentham.core.state.trial import ActiveTrial
 from bentham.core.state.waiting import Waiting
 from bentham.core.state.warm_start import WarmQueue, WarmStart
 from bentham.errors import IllegalEvent, InvalidInput
 
-# With every event, so many blocks more take what was learned last.
+# Number of blocks that adopt the latest belief with every event.
 RENEWALS = 16
 
 
@@ -61,14 +61,14 @@ class State:
         self.prior: Prior = prior
         self.cost_exponent = cost_exponent
         self._costs = CostModel(past_costs, correct_costs)
-        self._rotation: deque[Block] = deque()  # all blocks, the longest not renewed first
-        self._due = 0  # so many of them do not believe the latest yet
+        self._rotation: deque[Block] = deque()  # all blocks, least recently renewed first
+        self._due = 0  # number of blocks that have not adopted the latest belief
         self.studies: dict[str, StudyState] = {}
         self.by_order: dict[int, StudyState] = {}
         self.waiting = Waiting()
         self.devices: dict[DeviceName, int | None] = {}
         self._kinds: dict[DeviceName, str] = {}
-        self.running: dict[int, Trial] = {}
+        self.running: dict[int, ActiveTrial] = {}
         self.next_trial = 0
         self.cursor = -1  # the study that the policy served last
         self.warm_queue = WarmQueue()
@@ -104,9 +104,11 @@ class State:
         return made
 
     def apply(self, event: Event) -> list[Block]:
-        """Take in one event; returns the blocks it touched."""
+        """Apply one event and return the blocks that it changed."""
         if not abs(event.time) <= LARGEST:
-            raise IllegalEvent(f"the event's time is {event.time}; it must be within {LARGEST:g}")
+            raise IllegalEvent(
+                f"the event's time is {event.time}; give a number from {-LARGEST:g} to {LARGEST:g}"
+            )
         touched = _HANDLERS[type(event)](self, event)
         for _ in range(min(RENEWALS, self._due)):
             self._due -= 1
@@ -117,53 +119,55 @@ class State:
         return touched
 
     def fit_by(self, begin: Begin) -> None:
-        """Have fits that are begun before they are needed computed by somebody else."""
+        """Compute fits elsewhere before they are needed; `begin` starts one."""
         if self._learner is not None:
             self._learner.begin = begin
         self._costs.fit_by(begin)
 
     def blocks(self) -> Iterable[Block]:
-        """Every block there is."""
+        """Return all blocks."""
         return self._blocks.values()
 
     def model_name(self, block: Block, column: int) -> str:
-        """The model of an arm."""
+        """Return the name of an arm's model."""
         return self.prior.models[int(block.prior.model_rank[column])]
 
     def study(self, name: str) -> StudyState:
-        """A study being served."""
+        """Return a study being served."""
         if name not in self.studies:
             raise IllegalEvent(f"there is no study {name!r}; add it first")
         return self.studies[name]
 
     def _renew(self, block: Block) -> None:
-        """Let a block believe what was learned last, of scores and of costs."""
+        """Let a block adopt the latest beliefs about scores and costs."""
         if self._learner is not None:
             block.adopt(self.prior.block(""))
-        self._expect_costs(block)
+        self._update_cost_beliefs(block)
 
-    def _expect_costs(self, block: Block) -> None:
-        """Predict what was not said, and correct what was, once for every dataset.
+    def _update_cost_beliefs(self, block: Block) -> None:
+        """Store the current belief about the costs of each dataset of a block.
 
-        Only what is believed now is kept; it is computed if anybody looks.
+        It predicts missing costs and corrects declared ones. Costs are computed from it on demand.
         """
-        doubts = self._costs.doubts
+        corrects = self._costs.corrects
         for listing in () if self._costs.frozen else block.costs.listings:
-            if doubts or listing.unsaid:
+            if corrects or listing.undeclared:
                 if listing.cost_columns is None:
                     models = [self.model_name(block, column) for column in listing.columns]
                     listing.cost_columns = self._costs.admit(models)
                 listing.belief = self._costs.belief(listing.dataset)
 
-    def _spread(self, learned: bool) -> None:
-        """Something new is to be believed by every block; who has waited longest comes first."""
+    def _schedule_renewals(self, learned: bool) -> None:
+        """If the beliefs changed, let all blocks adopt them, the least recently renewed first."""
         if learned:
             self._due = len(self._rotation)
 
     def _study_added(self, event: StudyAdded) -> list[Block]:
         spec = event.study
         if spec.name in self.studies:
-            raise IllegalEvent(f"study {spec.name!r} is being served; remove it, or pick a name")
+            raise IllegalEvent(
+                f"study {spec.name!r} is already being served; remove it, or choose another name"
+            )
         key = self.prior.block_key(spec.dataset)
         block = self._blocks.get(key)
         if block is not None:
@@ -183,19 +187,19 @@ class State:
         self.studies[spec.name] = self.by_order[study.order] = study
         block.add(study)
         self._costs.introduce(spec)
-        self._expect_costs(block)
-        self._note_open([study])
+        self._update_cost_beliefs(block)
+        self._update_waiting([study])
         for pick in self._warm_start.picks(study):
             self.warm_queue.push(pick, study)
         return [block]
 
-    def _columns_of(self, spec: Study) -> dict[str, int]:
+    def _columns_of(self, spec: StudySpec) -> dict[str, int]:
         known = self.prior.columns(spec.dataset)
         for model in spec.costs:
             if model not in known:
                 raise InvalidInput(
-                    f"study {spec.name!r} lists model {model!r}, of which the prior says nothing; "
-                    "include the model in the prior, or leave it out of the study"
+                    f"study {spec.name!r} lists model {model!r}, which the prior does not cover; "
+                    "add the model to the prior, or remove it from the study"
                 )
         return {model: known[model] for model in spec.costs}
 
@@ -203,21 +207,21 @@ class State:
         study = self.study(event.study)
         del self.studies[event.study], self.by_order[study.order]
         study.block.remove(study)
-        self._note_open([study])
+        self._update_waiting([study])
         return [study.block]
 
     def _study_weighted(self, event: StudyWeighted) -> list[Block]:
         study = self.study(event.study)
         if not 0.0 < event.weight <= LARGEST:
             raise InvalidInput(
-                f"study {study.name!r}: the weight is {event.weight}; it is a number above zero"
+                f"study {study.name!r}: the weight is {event.weight}; give a finite number above 0"
             )
-        study.block.weigh(study, float(event.weight))
+        study.block.set_weight(study, float(event.weight))
         return [study.block]
 
     def _history_added(self, event: HistoryAdded) -> list[Block]:
         if self._learner is None:
-            raise InvalidInput("this prior is fixed; history can be added to a learned prior only")
+            raise InvalidInput("history cannot be added to a fixed prior; use a learned prior")
         history = checked_history(event.history)
         self._costs.remember(history)
         self._learner.remember(
@@ -226,15 +230,15 @@ class State:
                 for dataset, runs in history.items()
             }
         )
-        self._spread(learned=True)
+        self._schedule_renewals(learned=True)
         return []
 
     def _device_added(self, event: DeviceAdded) -> list[Block]:
         if event.device in self.devices:
-            raise IllegalEvent(f"device {event.device!r} is there already; add each device once")
+            raise IllegalEvent(f"device {event.device!r} already exists; add each device once")
         if not isinstance(event.kind, str):
             raise InvalidInput(
-                f"device {event.device!r}: the kind is {event.kind!r}; name it by a text"
+                f"device {event.device!r}: the kind is {event.kind!r}; give a string"
             )
         self.devices[event.device] = None
         self._kinds[event.device] = event.kind
@@ -243,35 +247,41 @@ class State:
     def _device_removed(self, event: DeviceRemoved) -> list[Block]:
         if self.device_trial(event.device) is not None:
             raise IllegalEvent(
-                f"device {event.device!r} runs trial {self.devices[event.device]}; lose that first"
+                f"device {event.device!r} runs trial {self.devices[event.device]}; "
+                "report it as lost first"
             )
         del self.devices[event.device], self._kinds[event.device]
         return []
 
     def device_trial(self, device: DeviceName) -> int | None:
-        """The trial that a device runs, None if it is idle."""
+        """Return the number of the trial that a device runs; None if it is idle."""
         if device not in self.devices:
             raise IllegalEvent(f"there is no device {device!r}; add it with add_device first")
         return self.devices[device]
 
-    def _trial_started(self, event: TrialStarted) -> list[Block]:
+    def _trial_started(self, event: ArmStarted) -> list[Block]:
         decision = event.decision
-        busy = self.device_trial(decision.device)
-        if busy is not None:
-            raise IllegalEvent(f"device {decision.device!r} runs trial {busy}; end that one first")
+        running = self.device_trial(decision.device)
+        if running is not None:
+            raise IllegalEvent(
+                f"device {decision.device!r} runs trial {running}; report the end of it first"
+            )
         if decision.trial != self.next_trial:
-            raise IllegalEvent(f"trial {decision.trial} was decided, {self.next_trial} is next")
+            raise IllegalEvent(
+                f"the decision has trial number {decision.trial}, but the next one is "
+                f"{self.next_trial}; apply decisions in order"
+            )
         study = self.study(decision.study)
         block = study.block
         column = self.prior.columns(study.dataset).get(decision.model)
         if column is not None and column >= block.prior.size:
-            column = None  # a model that came later, and that nobody lists here
-        listing = [] if column is None else block.studies_listing(column)
-        known = decision.dataset == study.dataset and study in listing
-        if column is None or not known or not block.arms.candidate[column]:
+            column = None  # a newer model, which no study lists here
+        studies = [] if column is None else block.studies_listing(column)
+        listed = decision.dataset == study.dataset and study in studies
+        if column is None or not listed or not block.arms.candidate[column]:
             raise IllegalEvent(
                 f"model {decision.model!r} of study {decision.study!r} cannot be run: "
-                "it is running, was tried, or is not listed"
+                "it is running, has been tried, or is not listed"
             )
         planned = None
         if decision.reason is Reason.WARM_START:
@@ -280,22 +290,22 @@ class State:
             self.cursor = study.order
         self.next_trial += 1
         self.devices[decision.device] = decision.trial
-        trial = Trial(decision.trial, decision.device, study.dataset, block, column, planned)
+        trial = ActiveTrial(decision.trial, decision.device, study.dataset, block, column, planned)
         self.running[trial.number] = trial
         kind = self._kinds[decision.device]
-        said = float(block.costs.said[column])
-        self._costs.start(decision.trial, study.dataset, decision.model, kind, event.time, said)
-        block.start(column, listing)
-        self._note_open(listing)
-        for served in listing:
-            self.waiting.served(served, self.next_trial)
+        declared = float(block.costs.declared[column])
+        self._costs.start(decision.trial, study.dataset, decision.model, kind, event.time, declared)
+        block.start(column, studies)
+        self._update_waiting(studies)
+        for served in studies:
+            self.waiting.mark_served(served, self.next_trial)
         return [block]
 
-    def _trial_completed(self, event: TrialCompleted) -> list[Block]:
+    def _trial_completed(self, event: ArmObserved) -> list[Block]:
         if not abs(event.score) <= LARGEST:
             raise InvalidInput(
                 f"the score of trial {event.trial} is {event.score}; "
-                "a score is a finite number: report a trial without one as failed"
+                "give a finite number, or report a trial without a score as failed"
             )
         trial = self._end(event.trial)
         block, score = trial.block, float(event.score)
@@ -303,20 +313,20 @@ class State:
         learned = self._costs.end(trial.number, event.time)
         if self._learner is not None:
             learned |= self._learner.observe(trial.dataset, trial.column, score)
-        self._spread(learned)
+        self._schedule_renewals(learned)
         if learned:
             self._renew(block)
         else:
-            self._expect_costs(block)
+            self._update_cost_beliefs(block)
         return [block]
 
-    def _trial_failed(self, event: TrialFailed) -> list[Block]:
+    def _trial_failed(self, event: ArmFailed) -> list[Block]:
         trial = self._end(event.trial)
         self._costs.drop(trial.number)
         trial.block.fail(trial.column)
         return [trial.block]
 
-    def _trial_lost(self, event: TrialLost) -> list[Block]:
+    def _trial_lost(self, event: ArmLost) -> list[Block]:
         trial = self._end(event.trial)
         self._costs.drop(trial.number)
         arm = trial.block.order, trial.column
@@ -324,40 +334,40 @@ class State:
         if self._lost[arm] >= self._attempts:
             trial.block.fail(trial.column)
             return [trial.block]
-        return self._return(trial)
+        return self._restore(trial)
 
-    def _trial_released(self, event: TrialReleased) -> list[Block]:
+    def _trial_released(self, event: ArmReleased) -> list[Block]:
         trial = self._end(event.trial)
         self._costs.drop(trial.number)
-        return self._return(trial)
+        return self._restore(trial)
 
-    def _return(self, trial: Trial) -> list[Block]:
-        """An arm may be tried again."""
-        listing = trial.block.studies_listing(trial.column)
-        trial.block.restore(trial.column, listing)
-        self._note_open(listing)
+    def _restore(self, trial: ActiveTrial) -> list[Block]:
+        """Allow the trial's arm to be tried again."""
+        studies = trial.block.studies_listing(trial.column)
+        trial.block.restore(trial.column, studies)
+        self._update_waiting(studies)
         if trial.planned is not None:
             self.warm_queue.push(*trial.planned)
         return [trial.block]
 
-    def _end(self, number: int) -> Trial:
+    def _end(self, number: int) -> ActiveTrial:
         trial = self.running.pop(number, None)
         if trial is None:
-            known = 0 <= number < self.next_trial
+            started = 0 <= number < self.next_trial
             raise IllegalEvent(
-                f"trial {number} has ended; a trial is reported once"
-                if known
-                else f"there is no trial {number}; report the number that the decision gave"
+                f"trial {number} has already ended; report each trial once"
+                if started
+                else f"there is no trial {number}; use the number from the decision"
             )
         self.devices[trial.device] = None
         return trial
 
-    def _note_open(self, studies: list[StudyState]) -> None:
+    def _update_waiting(self, studies: list[StudyState]) -> None:
         for study in studies:
-            self.waiting.note(study, self.next_trial)
+            self.waiting.update(study, self.next_trial)
 
 
-# Not in the state: bound methods would tie every snapshot of it to the code.
+# Not an attribute of State: a snapshot cannot contain methods.
 _HANDLERS: dict[type, Callable[..., list[Block]]] = {
     StudyAdded: State._study_added,
     StudyRemoved: State._study_removed,
@@ -365,9 +375,9 @@ _HANDLERS: dict[type, Callable[..., list[Block]]] = {
     HistoryAdded: State._history_added,
     DeviceAdded: State._device_added,
     DeviceRemoved: State._device_removed,
-    TrialStarted: State._trial_started,
-    TrialCompleted: State._trial_completed,
-    TrialFailed: State._trial_failed,
-    TrialLost: State._trial_lost,
-    TrialReleased: State._trial_released,
+    ArmStarted: State._trial_started,
+    ArmObserved: State._trial_completed,
+    ArmFailed: State._trial_failed,
+    ArmLost: State._trial_lost,
+    ArmReleased: State._trial_released,
 }

@@ -3,20 +3,20 @@
 from typing import TYPE_CHECKING
 
 from bentham.core.gaussian.validation import Integers, Vector
-from bentham.core.problem.study import Study
+from bentham.core.problem.study import StudySpec
 
 if TYPE_CHECKING:
     from bentham.core.state.blocks import Block
 
 
 class StudyState:
-    """A study being served: what it lists, and the best it has so far."""
+    """A study being served: the arms it lists, and its incumbent."""
 
     __slots__ = (
         "block",
         "columns",
         "dataset",
-        "given_costs",
+        "declared_costs",
         "incumbent",
         "incumbent_column",
         "name",
@@ -27,8 +27,10 @@ class StudyState:
         "weight",
     )
 
-    def __init__(self, spec: Study, order: int, block: "Block", columns: Integers, costs: Vector):
-        # Not the spec itself: its mapping of costs would be most of a large pool's memory.
+    def __init__(
+        self, spec: StudySpec, order: int, block: "Block", columns: Integers, costs: Vector
+    ):
+        # The spec is not kept: its mapping of costs would take most of a large pool's memory.
         self.name = spec.name
         self.dataset = spec.dataset
         self.tenant = spec.tenant
@@ -36,14 +38,14 @@ class StudyState:
         self.order = order
         self.block = block
         self.columns = columns  # in model order
-        self.given_costs = costs  # NaN where the study does not say
+        self.declared_costs = costs  # NaN where the study declares none
         self.incumbent = spec.floor
         self.incumbent_column: int | None = None
         self.open_arms = 0
         self.served = True
 
     def copy(self, block: "Block") -> "StudyState":
-        """The same study, to be served by itself, of a copy of its block."""
+        """Return an independent copy that belongs to a copy of its block."""
         made = StudyState.__new__(StudyState)
         for name in StudyState.__slots__:
             setattr(made, name, getattr(self, name))
@@ -52,10 +54,10 @@ class StudyState:
 
     @property
     def costs(self) -> Vector:
-        """What its models cost, as given or as predicted."""
+        """Expected costs of its models, declared or predicted."""
         return self.block.costs.expected[self.columns]
 
     def credit(self, column: int, score: float) -> None:
-        """Take note of a score on one of the study's arms: x_i*(t) of Eq. (1)."""
+        """Update the incumbent, x_i*(t) of Eq. (1), with the score of one of the study's arms."""
         if self.incumbent_column is None or score > self.incumbent:
             self.incumbent, self.incumbent_column = score, column

@@ -1,4 +1,4 @@
-"""A trial that runs."""
+"""A running trial."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from bentham.core.state.warm_start import Pick
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ActiveTrial:
     """One run of an arm on a device."""
 
     number: int
@@ -20,7 +20,7 @@ class Trial:
     column: int
     planned: tuple[Pick, StudyState] | None
 
-    def copy(self, block: Block, studies: Mapping[int, StudyState]) -> "Trial":
+    def copy(self, block: Block, studies: Mapping[int, StudyState]) -> "ActiveTrial":
         """Return the same trial over copies of its block and of the studies, by order."""
         planned = None
         if self.planned is not None and self.planned[1].order in studies:

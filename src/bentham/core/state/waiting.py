@@ -1,7 +1,7 @@
-"""How long studies have waited: the longest waiting of each tenant is at hand.
+"""How long studies have waited, in decisions.
 
-Waiting is counted in decisions. Every study with something left to try waits from when it was
-opened, or when an arm of its was last picked.
+A study with models left to try has waited since it was opened or since one of its arms was last
+picked. The study of each tenant that has waited longest is found in constant time.
 """
 
 import bisect
@@ -11,11 +11,11 @@ from bentham.core.state.study_state import StudyState
 
 
 class Waiting:
-    """Open studies: in the order they were added, and of each tenant the longest waiting first."""
+    """The open studies: in the order they were added, and by tenant, longest waiting first."""
 
     def __init__(self) -> None:
-        # By tenant, then by the study's order: which decision was next when it last was served.
-        # A dict keeps what was entered first in front, so nobody is ever sought.
+        # By tenant, then by the study's order: the number of the next decision when the study was
+        # last served. A dict keeps insertion order, so the first entry has waited longest.
         self._since: dict[str, dict[int, int]] = {}
         self.orders: list[int] = []  # ascending
 
@@ -26,30 +26,30 @@ class Waiting:
         made._since = {tenant: dict(since) for tenant, since in self._since.items()}
         return made
 
-    def served(self, study: StudyState, decision: int) -> None:
-        """The study was opened or served just now; `decision` is the next one's number."""
+    def mark_served(self, study: StudyState, decision: int) -> None:
+        """Restart the waiting of a study; `decision` is the number of the next decision."""
         if study.open_arms:
             waiting = self._since.setdefault(study.tenant, {})
             if waiting.pop(study.order, None) is None:
                 bisect.insort(self.orders, study.order)
             waiting[study.order] = decision
 
-    def note(self, study: StudyState, decision: int) -> None:
-        """The study may have something to try where it had nothing, or nothing any more."""
+    def update(self, study: StudyState, decision: int) -> None:
+        """Add a study that now has models left to try; remove one that has none left."""
         waiting = self._since.get(study.tenant, {})
         if study.open_arms and study.order not in waiting:
-            self.served(study, decision)
+            self.mark_served(study, decision)
         elif not study.open_arms and waiting.pop(study.order, None) is not None:
             del self.orders[bisect.bisect_left(self.orders, study.order)]
             if not waiting:
                 del self._since[study.tenant]
 
     def starved(self, decision: int, patience: int, barred: Container[str] = ()) -> int | None:
-        """The order of a study that must be served now, so that none waits for too long.
+        """Return the order of a study that must be served now; None if no study must.
 
-        Up to all the open studies may have to be served one after the other, so the guard begins
-        that many decisions before patience runs out. Then nobody is passed over more often than
-        `patience` says, unless more studies are open than that: these then simply take turns.
+        All open studies may have to be served one after the other, so the guard starts that many
+        decisions before patience runs out. So no study is passed over more than `patience` times,
+        unless more studies than that are open: these then take turns.
         """
         oldest: tuple[int, int] | None = None
         for tenant, waiting in self._since.items():

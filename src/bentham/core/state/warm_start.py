@@ -1,4 +1,4 @@
-"""What every study runs first, before the policy chooses.
+"""Warm start: the arms that every study runs first, before the policy chooses.
 
 fastest:k  every study's fastest model in study order, then every study's second fastest, ...
            (the protocol of Section 6 is fastest:2)
@@ -17,20 +17,20 @@ from bentham.core.state.blocks import Block
 from bentham.core.state.study_state import StudyState
 from bentham.errors import InvalidInput
 
-# (round, study's order, the arm's column in the study's block): served in this order.
+# (round, study's order, arm's column in the study's block): the lowest runs first.
 Pick = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class WarmStart:
-    """A named way to begin."""
+    """A rule for the first arms of every study."""
 
     name: str
     rounds: int
 
     @staticmethod
     def parse(text: str) -> "WarmStart":
-        """Read `fastest:k`, `mean` or `none`."""
+        """Parse `fastest:k`, `mean` or `none`."""
         name, _, rounds = text.partition(":")
         number = int(rounds) if rounds.isascii() and rounds.isdigit() and len(rounds) <= 9 else 0
         if name == "fastest" and number > 0:
@@ -42,7 +42,7 @@ class WarmStart:
         )
 
     def picks(self, study: StudyState) -> list[Pick]:
-        """The arms that the study begins with; ties go to the lowest model."""
+        """Return the arms that the study runs first; ties go to the first model."""
         if self.name == "none":
             return []
         keys = -study.block.prior.mean[study.columns] if self.name == "mean" else study.costs
@@ -53,8 +53,8 @@ class WarmStart:
 class WarmQueue:
     """The warm-start picks still to be run, in order.
 
-    A pick goes when its trial starts, or when it can never start again; which picks are left is
-    a matter of the events alone, however often anybody looked.
+    A pick is removed when its trial starts, or when it can never start again. Which picks can still
+    run depends on the events alone, not on the number of queries.
     """
 
     def __init__(self) -> None:
@@ -69,43 +69,46 @@ class WarmQueue:
         return made
 
     def push(self, pick: Pick, study: StudyState) -> None:
-        """Plan a pick, or plan it again after its trial was lost."""
+        """Add a pick, or add it again after its trial was lost or released."""
         bisect.insort(self._picks, (pick, study), key=_pick_of)
 
     def first(self, barred: Container[str] = ()) -> tuple[StudyState, int] | None:
-        """The next pick that can be run now, of no tenant that is barred."""
-        place = self._first_place(barred)
-        if place is None:
+        """Return the next pick that can run now, skipping barred tenants."""
+        index = self._first_index(barred)
+        if index is None:
             return None
-        (_, _, column), study = self._picks[place]
+        (_, _, column), study = self._picks[index]
         return study, column
 
     def first_of(self, study: StudyState) -> int | None:
-        """The column of a study's own next pick that can be run now. Changes nothing."""
+        """Return the column of a study's next pick that can run now; changes nothing."""
         for (_, order, column), _ in self._picks:
             if order == study.order and study.block.arms.status[column] == Status.UNTRIED:
                 return column
         return None
 
     def take(self, block: Block, column: int) -> tuple[Pick, StudyState] | None:
-        """Remove and return the pick of this arm: the next, but for tenants that were barred."""
-        for place, ((_, _, picked), study) in enumerate(self._picks):
+        """Remove and return the first pick of this arm; None if there is none.
+
+        Only picks of barred tenants may come before it.
+        """
+        for index, ((_, _, picked), study) in enumerate(self._picks):
             if study.block is block and picked == column and study.served:
-                return self._picks.pop(place)
+                return self._picks.pop(index)
         return None
 
-    def _first_place(self, barred: Container[str]) -> int | None:
-        place = 0
-        while place < len(self._picks):
-            (_, _, column), study = self._picks[place]
+    def _first_index(self, barred: Container[str]) -> int | None:
+        index = 0
+        while index < len(self._picks):
+            (_, _, column), study = self._picks[index]
             status = study.block.arms.status[column]
             if not study.served or status in (Status.OBSERVED, Status.FAILED):
-                del self._picks[place]  # for good: neither comes back
-            # Running on another study's behalf, it may get lost; what is barred is so for a while.
+                del self._picks[index]  # permanent: it can never run again
+            # Temporary: a trial for another study may be lost, and a limit may be lifted.
             elif status == Status.RUNNING or study.tenant in barred:
-                place += 1
+                index += 1
             else:
-                return place
+                return index
         return None
 
 

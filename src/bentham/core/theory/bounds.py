@@ -24,16 +24,16 @@ from bentham.core.gaussian.validation import Integers, Vector
 from bentham.core.learning.prior import LearnedPrior
 from bentham.core.problem.decision import DeviceName, Reason
 from bentham.core.problem.events import (
+    ArmFailed,
+    ArmLost,
+    ArmObserved,
+    ArmStarted,
     DeviceAdded,
     Event,
     StudyAdded,
     StudyRemoved,
-    TrialCompleted,
-    TrialFailed,
-    TrialLost,
-    TrialStarted,
 )
-from bentham.core.problem.study import Arm, Study
+from bentham.core.problem.study import Arm, StudySpec
 from bentham.core.state.blocks import Block
 from bentham.core.state.state import State
 from bentham.core.state.warm_start import WarmStart
@@ -88,7 +88,7 @@ def bounds_of_run(
             "the paper's bounds do not hold for a learned prior, which changes; give a fixed one"
         )
     state = State(prior, WarmStart.parse("none"), attempts=1 << 30)
-    studies: dict[str, Study] = {}
+    studies: dict[str, StudySpec] = {}
     broken: set[str] = set()
     blocks: dict[int, Block] = {}
     truths: dict[int, Vector] = {}
@@ -96,7 +96,7 @@ def bounds_of_run(
     tested: set[Arm] = set()
     uncertainty = radius = 0.0
     for event in events:
-        if isinstance(event, TrialStarted):
+        if isinstance(event, ArmStarted):
             arm = Arm(event.decision.dataset, event.decision.model)
             if event.decision.reason is Reason.WARM_START:
                 broken.add("a warm start chose trials")
@@ -107,7 +107,7 @@ def bounds_of_run(
         touched = state.apply(event)
         if isinstance(event, DeviceAdded):
             devices.add(event.device)
-        elif isinstance(event, TrialFailed | TrialLost):
+        elif isinstance(event, ArmFailed | ArmLost):
             broken.add("trials failed or were lost")
         elif isinstance(event, StudyRemoved):
             broken.add("a study was removed")
@@ -119,7 +119,7 @@ def bounds_of_run(
             columns = prior.columns(event.study.dataset)
             for model in event.study.costs:
                 truth[columns[model]] = scores[Arm(event.study.dataset, model)]
-        if isinstance(event, StudyAdded | TrialCompleted):
+        if isinstance(event, StudyAdded | ArmObserved):
             radius = max(radius, _radius(touched[0], truths[touched[0].order]))
     listed = [(blocks[order], np.flatnonzero(np.isfinite(truths[order]))) for order in blocks]
     if not studies or not devices:
@@ -131,7 +131,7 @@ def bounds_of_run(
 
 
 def _evaluate(
-    studies: Sequence[Study],
+    studies: Sequence[StudySpec],
     scores: Mapping[Arm, float],
     blocks: Sequence[Listed],
     devices: int,
@@ -173,7 +173,7 @@ def _ratio(radius: float) -> float:
     return above / below if below > 0.0 else float("inf")
 
 
-def _arm(state: State, event: TrialStarted) -> tuple[Block, int]:
+def _arm(state: State, event: ArmStarted) -> tuple[Block, int]:
     study = state.study(event.decision.study)
     return study.block, state.prior.columns(study.dataset)[event.decision.model]
 
@@ -181,7 +181,7 @@ def _arm(state: State, event: TrialStarted) -> tuple[Block, int]:
 def _radius(block: Block, truth: Vector) -> float:
     miss = np.abs(truth - block.belief.posterior.mean)
     sigma = np.sqrt(block.belief.posterior.variance)
-    doubtful = np.isfinite(truth) & (sigma > 0.0)
+    uncertain = np.isfinite(truth) & (sigma > 0.0)
     known = np.isfinite(truth) & (sigma <= 0.0)
     # A variance below the resolution counts as 0, so a known score may differ by that much, too.
     allowed = np.sqrt(block.prior.resolution) + _ROUNDING * (
@@ -189,7 +189,7 @@ def _radius(block: Block, truth: Vector) -> float:
     )
     if np.any(miss[known] > allowed[known]):
         return float("inf")
-    return float((miss[doubtful] / sigma[doubtful]).max(initial=0.0))
+    return float((miss[uncertain] / sigma[uncertain]).max(initial=0.0))
 
 
 def _miu(blocks: Sequence[Listed], tested: int) -> Bounds:

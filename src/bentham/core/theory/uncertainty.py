@@ -124,11 +124,11 @@ def _enumerated(covariance: Matrix) -> list[float]:
 
     def visit(conditional: Matrix, first: int, chosen: int) -> None:
         # `conditional` is the covariance given the chosen arms, all of them before `first`.
-        doubt = _doubt(conditional, resolution)
-        best[chosen] = max(best[chosen], float(np.sqrt(doubt.max())))
+        uncertainty = _uncertainty(conditional, resolution)
+        best[chosen] = max(best[chosen], float(np.sqrt(uncertainty.max())))
         if chosen + 1 < rank:
             for arm in range(first, size):
-                if doubt[arm] > 0.0:  # otherwise det K_S' = 0, also for larger sets
+                if uncertainty[arm] > 0.0:  # otherwise det K_S' = 0, also for larger sets
                     visit(_given(conditional, arm), arm + 1, chosen + 1)
 
     visit(covariance, 0, 0)
@@ -173,11 +173,11 @@ def _widest_chain(covariance: Matrix) -> Vector:
     found = np.zeros(len(covariance))
     conditional = covariance
     for step in range(len(covariance)):
-        doubt = _doubt(conditional, resolution)
-        arm = int(doubt.argmax())
-        if doubt[arm] <= 0.0:
+        uncertainty = _uncertainty(conditional, resolution)
+        arm = int(uncertainty.argmax())
+        if uncertainty[arm] <= 0.0:
             break
-        found[step] = np.sqrt(doubt[arm])
+        found[step] = np.sqrt(uncertainty[arm])
         conditional = _given(conditional, arm)
     return found
 
@@ -191,23 +191,23 @@ def _narrowest_chains(covariance: Matrix) -> Vector:
     for target in np.argsort(-np.diag(covariance), kind="stable")[:starts]:
         conditional = covariance
         for step in range(size):
-            doubt = _doubt(conditional, resolution)
-            if doubt[target] <= 0.0:
+            uncertainty = _uncertainty(conditional, resolution)
+            if uncertainty[target] <= 0.0:
                 break
-            found[step] = max(found[step], np.sqrt(doubt[target]))
-            told = np.full(size, np.inf)
-            free = (doubt > 0.0) & (np.arange(size) != target)
-            told[free] = conditional[target, free] ** 2 / doubt[free]
+            found[step] = max(found[step], np.sqrt(uncertainty[target]))
+            explained = np.full(size, np.inf)
+            free = (uncertainty > 0.0) & (np.arange(size) != target)
+            explained[free] = conditional[target, free] ** 2 / uncertainty[free]
             if not free.any():
                 break
-            conditional = _given(conditional, int(told.argmin()))
+            conditional = _given(conditional, int(explained.argmin()))
     return found
 
 
-def _doubt(conditional: Matrix, resolution: Vector) -> Vector:
+def _uncertainty(conditional: Matrix, resolution: Vector) -> Vector:
     variance = np.diag(conditional)
-    doubt: Vector = np.where(variance > resolution, variance, 0.0)
-    return doubt
+    uncertainty: Vector = np.where(variance > resolution, variance, 0.0)
+    return uncertainty
 
 
 def _given(conditional: Matrix, arm: int) -> Matrix:

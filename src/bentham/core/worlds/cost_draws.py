@@ -1,4 +1,4 @@
-"""Draws of what arms will cost, from what is believed of costs: see `draws`."""
+"""Random draws of the costs of arms, from the belief about costs: see `draws`."""
 
 import math
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ _LOWEST, _HIGHEST = math.log(SMALLEST_COST), math.log(LARGEST)
 
 
 def draw_costs(costs: CostModel, block: Block, generators: Sequence[np.random.Generator]) -> Matrix:
-    """The costs of all arms of a block, one row for each generator."""
+    """Return costs of all arms of a block, one row per generator."""
     drawn: Matrix = np.tile(block.costs.expected, (len(generators), 1))
     for listing in block.costs.listings:
-        if not (costs.doubts or listing.unsaid):
+        if not (costs.corrects or listing.undeclared):
             continue
         belief = costs.belief(listing.dataset)
         if belief.prior is None or listing.cost_columns is not None:
-            # Else its studies have just changed, and until the next event it is as expected.
+            # Otherwise its studies have just changed: expected costs are used until the next event.
             drawn[:, listing.columns] = _drawn(costs, belief, block, listing, generators)
     return drawn
 
@@ -41,22 +41,23 @@ def _drawn(
     listing: Listing,
     generators: Sequence[np.random.Generator],
 ) -> Matrix:
-    """What the models of one dataset cost; what is said is right about as often as it has been."""
-    said, expected = block.costs.said[listing.columns], block.costs.expected[listing.columns]
+    """Return costs of the listed models; declared costs are as accurate as they have proved."""
+    declared = block.costs.declared[listing.columns]
+    expected = block.costs.expected[listing.columns]
     mean, deviation, logs = _predicted(costs, belief, listing, generators)
-    own = np.array([generator.standard_normal(len(said)) for generator in generators])
-    unsaid = np.isnan(said)
+    normal = np.array([generator.standard_normal(len(declared)) for generator in generators])
+    undeclared = np.isnan(declared)
     if belief.error is None:
-        logs[:, ~unsaid] = np.log(said[~unsaid])
-    else:  # as in `expected_costs`: both, each by how good it proved to be
+        logs[:, ~undeclared] = np.log(declared[~undeclared])
+    else:  # as in `expected_costs`: both, each weighted by its accuracy
         variance = np.maximum(deviation * deviation, 1e-12)
         total = variance + belief.error
-        weighed = ((np.log(said) + belief.bias) * variance + mean * belief.error) / total
+        combined = ((np.log(declared) + belief.bias) * variance + mean * belief.error) / total
         spread = np.sqrt(variance * belief.error / total)
-        logs[:, ~unsaid] = (weighed + spread * own)[:, ~unsaid]
-    if belief.prior is None:  # as the scheduler guesses, which differs on every dataset
-        guess = np.log(expected[unsaid]) - 0.5 * FIRST_DEVIATION**2
-        logs[:, unsaid] = guess + FIRST_DEVIATION * own[:, unsaid]
+        logs[:, ~undeclared] = (combined + spread * normal)[:, ~undeclared]
+    if belief.prior is None:  # around the scheduler's guess, which differs between datasets
+        guess = np.log(expected[undeclared]) - 0.5 * FIRST_DEVIATION**2
+        logs[:, undeclared] = guess + FIRST_DEVIATION * normal[:, undeclared]
     drawn: Matrix = np.exp(np.clip(logs, _LOWEST, _HIGHEST))
     return drawn
 
@@ -67,7 +68,7 @@ def _predicted(
     listing: Listing,
     generators: Sequence[np.random.Generator],
 ) -> tuple[Vector, Vector, Matrix]:
-    """The mean and the deviation of every log cost, and draws of all together."""
+    """Return the mean and standard deviation of every log cost, and joint draws of all of them."""
     count = len(listing.columns)
     columns = listing.cost_columns
     if belief.prior is None or columns is None:
@@ -79,7 +80,7 @@ def _predicted(
     chances = np.array([generator.random() for generator in generators])
     normal = np.array([generator.standard_normal(len(varied)) for generator in generators])
     sigma = outlook.sigma[columns]
-    # Wider than this, what is expected says nothing any more: the scheduler goes no further.
+    # Above this deviation, expected costs are meaningless: the scheduler limits it, too.
     bounded = np.minimum(1.0, LARGEST_DEVIATION / np.maximum(sigma, LARGEST_DEVIATION))
     moved = outlook.drawn(chances, normal, rows)
     mean = outlook.mean[columns]

@@ -1,17 +1,17 @@
-"""Worlds that may be: draws of every score and cost that is not known yet, from what is believed.
+"""Random draws of all unknown scores and costs from the current beliefs; one draw is a world.
 
-What is observed stays as it is. The other scores of a block are drawn together, so that models
-that vary together do so in every draw: with W the rows that observing them next would add to the
+Observed scores stay as they are. The other scores of a block are drawn jointly, so that correlated
+models vary together in every draw: with W the rows that observing them next would add to the
 posterior, and e standard normal,
 
     z = warp^-1( mean + scale * factor * e W )
 
-where the factor, one for a block, is drawn from those that make the t distribution (`outlook`).
-Costs are drawn from what is believed of them in the same way; those that studies gave and that
-nobody doubts are as given.
+where the factor, one per block, is drawn from the factors of the t distribution (`Outlook`).
+Costs are drawn from their beliefs in the same way. Declared costs that are not corrected are used
+unchanged.
 
-The same generators give the same draws, and each is a stream of its own: with one more draw those
-before it stay the same.
+The same generators give the same draws. Each draw has its own generator: another draw does not
+change the others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,36 +28,36 @@ from bentham.core.worlds.cost_draws import draw_costs
 
 
 class Draw:
-    """What every arm scores and costs in one world."""
+    """The score and cost of every arm in one world."""
 
     def __init__(self, places: "_Places", scores: dict[int, Vector], costs: dict[int, Vector]):
         self._places, self._scores, self._costs = places, scores, costs
 
     def score(self, dataset: str, model: str) -> float:
-        """What a trial of the arm yields."""
+        """Return the score of a trial of the arm."""
         order, columns = self._places.of(dataset)
         return float(self._scores[order][columns[model]])
 
     def cost(self, dataset: str, model: str) -> float:
-        """How long a trial of the arm takes."""
+        """Return the cost of a trial of the arm."""
         order, columns = self._places.of(dataset)
         return float(self._costs[order][columns[model]])
 
     def bests(self) -> dict[str, float]:
-        """Of every study the highest score that it can find: of all it lists but what failed."""
+        """Return the highest score that each study can find, over its arms that have not failed."""
         found = {}
         for study in self._places.state.studies.values():
-            able = study.block.arms.status[study.columns] != Status.FAILED
-            scores = self._scores[study.block.order][study.columns[able]]
+            possible = study.block.arms.status[study.columns] != Status.FAILED
+            scores = self._scores[study.block.order][study.columns[possible]]
             found[study.name] = float(scores.max(initial=-LARGEST))
         return found
 
 
 def draw(scheduler: Scheduler, generators: Sequence[np.random.Generator]) -> list[Draw]:
-    """One world for each generator, as far as studies that are served and trials that run go.
+    """Draw one world per generator, for the studies being served and the running trials.
 
-    Takes some milliseconds for a dataset with a hundred models to try; those of which nothing
-    is known yet share most of that.
+    Takes some milliseconds for a dataset with a hundred untried models; datasets without
+    observations share most of this work.
     """
     state = scheduler._state
     blocks = [block for block in state.blocks() if block.studies or block.arms.running()]
@@ -66,17 +66,17 @@ def draw(scheduler: Scheduler, generators: Sequence[np.random.Generator]) -> lis
     known: dict[tuple[int, bytes], Matrix] = {}
     for block in blocks:
         drawn = _scores(block, generators, known)
-        for place, (own, lasting) in enumerate(
+        for index, (block_scores, block_costs) in enumerate(
             zip(drawn, draw_costs(state._costs, block, generators), strict=True)
         ):
-            scores[place][block.order], costs[place][block.order] = own, lasting
-        block.rest()
+            scores[index][block.order], costs[index][block.order] = block_scores, block_costs
+        block.release_if_done()
     places = _Places(state)
-    return [Draw(places, own, lasting) for own, lasting in zip(scores, costs, strict=True)]
+    return [Draw(places, *world) for world in zip(scores, costs, strict=True)]
 
 
 def open_columns(block: Block) -> Integers:
-    """The arms that may still be observed: running, or listed and neither observed nor failed."""
+    """Return the columns of arms that may still be observed: running, or listed and untried."""
     arms = block.arms
     untried = (arms.listers > 0) & (arms.status == Status.UNTRIED)
     return np.flatnonzero(untried | (arms.status == Status.RUNNING))
@@ -87,7 +87,7 @@ def _scores(
     generators: Sequence[np.random.Generator],
     known: dict[tuple[int, bytes], Matrix],
 ) -> Matrix:
-    """The scores of all arms of a block, one row for each generator."""
+    """Return scores of all arms of a block, one row per generator."""
     columns, outlook = open_columns(block), block.belief.outlook
     key = id(block.prior), columns.tobytes()
     rows = None if block.belief.observed else known.get(key)
@@ -105,14 +105,14 @@ def _scores(
 
 
 class _Places:
-    """Where the arm of a dataset and a model is."""
+    """Finds the block and column of an arm by its dataset and model."""
 
     def __init__(self, state: State):
         self.state = state
         self._known: dict[str, tuple[int, Mapping[str, int]]] = {}
 
     def of(self, dataset: str) -> tuple[int, Mapping[str, int]]:
-        """The order of the dataset's block, and the columns of its models."""
+        """Return the order of the dataset's block, and the columns of its models."""
         found = self._known.get(dataset)
         if found is None:
             prior = self.state.prior

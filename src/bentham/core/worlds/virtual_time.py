@@ -1,7 +1,7 @@
 """Devices in virtual time: the loop behind simulation, what-if and the round-robin comparison.
 
-Everything that happens at one instant happens in the order in which it was scheduled: jobs end,
-devices join or leave. Then idle devices get jobs, the lowest first. The queue is keyed by (time,
+Actions of one instant (jobs end, devices join or leave) run in the order in which they were
+scheduled. Then idle devices get jobs, the lowest number first. The queue is ordered by (time,
 sequence), so a run depends only on the work that drives it.
 """
 
@@ -15,16 +15,16 @@ Job = TypeVar("Job")
 
 
 class Work(Protocol[Job]):
-    """What devices do: which job comes next, and what happens when one ends."""
+    """The work of the devices: which job is next, and what happens when one ends."""
 
     def next_job(self, device: int, now: float) -> tuple[Job, float] | None:
-        """Start a job on an idle device: the job and its end time. None if there is none now."""
+        """Start a job on an idle device; return it and its end time, or None without a job."""
 
     def ended(self, device: int, job: Job, now: float) -> None:
-        """A job ended. The device is idle again; call `leave` here if it is not to be reused."""
+        """Handle the end of a job. The device is idle again; call `leave` to retire it."""
 
     def instant(self, now: float) -> bool:
-        """Everything of this instant happened, and idle devices are next. False ends the run."""
+        """Handle the end of an instant, before idle devices get jobs; False ends the run."""
 
 
 class VirtualPool:
@@ -39,28 +39,28 @@ class VirtualPool:
         self._leaving: set[int] = set()
 
     def at(self, time: float, action: Callable[[], None]) -> None:
-        """Schedule something that happens at a time."""
+        """Schedule an action at a time."""
         heapq.heappush(self._queue, (time, self._sequence, action))
         self._sequence += 1
 
     def join(self, device: int) -> None:
-        """A device is idle from now on."""
+        """Add an idle device."""
         bisect.insort(self._idle, device)
 
     def leave(self, device: int) -> None:
-        """A device gets no more jobs. A running job ends first."""
+        """Remove a device; a running job ends first."""
         if device in self._busy:
             self._leaving.add(device)
         elif device in self._idle:
             self._idle.remove(device)
 
     def start(self, work: Work[Job], device: int, job: Job, end: float) -> None:
-        """Let a device that is not idle run a job until a time."""
+        """Run a job on a device that is not idle, until a time."""
         self._busy.add(device)
         self.at(end, lambda: self._end(work, device, job))
 
     def run(self, work: Work[Job], until: float = math.inf) -> None:
-        """Run until nothing is scheduled, until a time, or until the work ends the run.
+        """Run until nothing is scheduled, until the given time, or until the work ends the run.
 
         No job starts at `until` or later.
         """
@@ -75,10 +75,10 @@ class VirtualPool:
 
     def _fill(self, work: Work[Job], until: float) -> None:
         while self._idle and self.now < until:
-            found = work.next_job(self._idle[0], self.now)
-            if found is None:
+            started = work.next_job(self._idle[0], self.now)
+            if started is None:
                 return
-            self.start(work, self._idle.pop(0), *found)
+            self.start(work, self._idle.pop(0), *started)
 
     def _end(self, work: Work[Job], device: int, job: Job) -> None:
         self._busy.remove(device)

@@ -9,29 +9,29 @@ class Problem extends Error {
 }
 
 let csrf = "";
-const KEPT = "bentham-session";
+const STORAGE_KEY = "bentham-session";
 
 // Fires "end" when the session may have ended.
 export const signedOut = new EventTarget();
 
-// The server returns the CSRF token, which every change needs, only at sign-in. It is stored in
-// localStorage, which pages of this origin can read and those on other ports of the host cannot.
-// Returns whether the token is known.
-export function admit(session) {
-  let kept = { id: session.id, csrf: session.csrf };
+// Use the CSRF token of a session for later requests. The server returns it only at sign-in, so it is
+// stored in localStorage, which pages of this origin can read and those on other ports of the host cannot.
+// Return whether the token is available.
+export function acceptSession(session) {
+  let stored = { id: session.id, csrf: session.csrf };
   try {
-    if (session.csrf) localStorage.setItem(KEPT, JSON.stringify(kept));
-    else kept = JSON.parse(localStorage.getItem(KEPT));
+    if (session.csrf) localStorage.setItem(STORAGE_KEY, JSON.stringify(stored));
+    else stored = JSON.parse(localStorage.getItem(STORAGE_KEY));
   } catch {
     // Without localStorage it lasts until the page is closed.
   }
-  csrf = kept?.id === session.id ? kept.csrf ?? "" : "";
+  csrf = stored?.id === session.id ? stored.csrf ?? "" : "";
   return csrf !== "";
 }
 
 export async function get(path, options = {}) {
-  const answer = await send("GET", path, undefined, options);
-  return answer.status === 204 ? null : answer.json();
+  const response = await send("GET", path, undefined, options);
+  return response.status === 204 ? null : response.json();
 }
 
 export async function text(path, options = {}) {
@@ -39,26 +39,26 @@ export async function text(path, options = {}) {
 }
 
 export async function post(path, body = {}, options = {}) {
-  const answer = await send("POST", path, body, options);
-  return answer.status === 204 ? null : answer.json();
+  const response = await send("POST", path, body, options);
+  return response.status === 204 ? null : response.json();
 }
 
 export async function remove(path, options = {}) {
-  const answer = await send("DELETE", path, undefined, options);
-  return answer.status === 204 ? null : answer.json();
+  const response = await send("DELETE", path, undefined, options);
+  return response.status === 204 ? null : response.json();
 }
 
-// Read all pages of a list, one after the other, until there are `most` items.
-export async function all(path, most = 2000, options = {}) {
+// Read all pages of a list, one after the other, until there are `maxItems`.
+export async function all(path, maxItems = 2000, options = {}) {
   const items = [];
   let after = null;
   do {
-    const joint = path.includes("?") ? "&" : "?";
-    const more = after === null ? "" : `${joint}after=${encodeURIComponent(after)}`;
+    const separator = path.includes("?") ? "&" : "?";
+    const more = after === null ? "" : `${separator}after=${encodeURIComponent(after)}`;
     const page = await get(`${path}${more}`, options);
     items.push(...page.items);
     after = page.next;
-  } while (after !== null && items.length < most);
+  } while (after !== null && items.length < maxItems);
   return items;
 }
 
@@ -72,24 +72,24 @@ async function send(method, path, body, { signal, type = "application/json", qui
   if (body !== undefined) headers["Content-Type"] = type;
   const content = body === undefined || type !== "application/json" ? body : JSON.stringify(body);
   const address = path.startsWith("/") ? `/v1${path}` : path;
-  let answer;
+  let response;
   try {
-    answer = await fetch(address, { method, headers, body: content, signal });
+    response = await fetch(address, { method, headers, body: content, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, "No connection", "The server cannot be reached; check that it is running.");
   }
-  if (answer.ok) return answer;
-  if (answer.status === 401 && !quiet) signedOut.dispatchEvent(new Event("end"));
-  throw problem(answer.status, await answer.json().catch(() => ({})));
+  if (response.ok) return response;
+  if (response.status === 401 && !quiet) signedOut.dispatchEvent(new Event("end"));
+  throw problem(response.status, await response.json().catch(() => ({})));
 }
 
-function problem(status, said) {
+function problem(status, body) {
   return new Problem(
     status,
-    said.title ?? "Error",
-    said.detail ?? `The server answered with status ${status}.`,
-    said.errors ?? [],
+    body.title ?? "Error",
+    body.detail ?? `The server answered with status ${status}.`,
+    body.errors ?? [],
   );
 }
 
@@ -97,7 +97,7 @@ function problem(status, said) {
 export function upload(path, file, { type, progress, signal }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const said = () => {
+    const responseBody = () => {
       try {
         return JSON.parse(request.responseText);
       } catch {
@@ -109,9 +109,9 @@ export function upload(path, file, { type, progress, signal }) {
     request.setRequestHeader("Content-Type", type);
     request.upload.onprogress = (event) => progress(event.loaded / Math.max(1, event.total));
     request.onload = () => {
-      if (request.status < 300) return resolve(said());
+      if (request.status < 300) return resolve(responseBody());
       if (request.status === 401) signedOut.dispatchEvent(new Event("end"));
-      reject(problem(request.status, said()));
+      reject(problem(request.status, responseBody()));
     };
     // A server closes the connection if the file is too large; browsers do not report the reason.
     request.onerror = () => reject(new Problem(0, "Upload interrupted",

@@ -8,10 +8,10 @@ export function bars() {
   return {
     node,
     set(rows, sentence) {
-      const most = Math.max(0, ...rows.map((row) => row.value));
+      const maximum = Math.max(0, ...rows.map((row) => row.value));
       node.setAttribute("aria-label", sentence);
       fill(node, rows.map((row) => {
-        const share = most > 0 ? Math.max(0, row.value) / most : 0;
+        const share = maximum > 0 ? Math.max(0, row.value) / maximum : 0;
         return h("div.bar", {},
           h("span.name", { title: row.name }, row.name),
           h("span.track", {}, h(`span.${row.style ?? "main"}`, { style: { width: `${100 * share}%` } })),

@@ -1,5 +1,5 @@
-// Line charts with steps, bands and a faint line for comparison. Drawn as SVG, so that the style sheet
-// sets the colours and they are sharp at any size.
+// Line charts with steps, bands and a faint line for comparison. They are SVG, so the style sheet sets
+// the colours and they are sharp at any size.
 
 import { fill, h, s } from "/assets/dom.js";
 
@@ -46,20 +46,20 @@ export function chart({ height = 260, x, y, label }) {
   const tip = h("div.tip", { hidden: true });
   const legend = h("ul.legend");
   const node = h("div.chart", {}, legend, h("div.canvas", {}, drawing, tip));
-  let given = null;
+  let data = null;
   let width = 0;
   let scales = null;
 
   function draw() {
-    if (given === null || width === 0) return;
+    if (data === null || width === 0) return;
     const inner = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
-    const at = (way) => given.guides.map((guide) => guide[way]).filter((each) => each !== undefined);
-    const xs = extent([...[...given.lines, ...given.bands, ...given.marks].map((each) => each.x), at("x")],
-      given.ends?.x);
+    const at = (axis) => data.guides.map((guide) => guide[axis]).filter((each) => each !== undefined);
+    const xs = extent([...[...data.lines, ...data.bands, ...data.marks].map((each) => each.x), at("x")],
+      data.ends?.x);
     const ys = extent(
-      [...given.lines.map((each) => each.y), ...given.marks.map((each) => each.y),
-        ...given.bands.flatMap((each) => [each.low, each.high]), at("y")],
-      given.ends?.y,
+      [...data.lines.map((each) => each.y), ...data.marks.map((each) => each.y),
+        ...data.bands.flatMap((each) => [each.low, each.high]), at("y")],
+      data.ends?.y,
     );
     scales = { x: scale(xs, MARGIN.left, inner.width, x.log), y: scale(ys, MARGIN.top + inner.height, -inner.height, y.log) };
     drawing.setAttribute("width", width);
@@ -67,14 +67,14 @@ export function chart({ height = 260, x, y, label }) {
     fill(
       drawing,
       grid(scales, x, y, width, inner),
-      given.bands.map((band) => s(`path.band.${band.style}`, { d: bandPath(band, scales) })),
-      given.lines.map((line) => s(`path.line.${line.style}`, { d: linePath(line, scales) })),
-      given.guides.map((guide, place) => guideLine(guide, place, scales, width, inner)),
-      given.marks.map((marks) => s(`g.marks.${marks.style}`, {}, marks.x.map((at, place) =>
+      data.bands.map((band) => s(`path.band.${band.style}`, { d: bandPath(band, scales) })),
+      data.lines.map((line) => s(`path.line.${line.style}`, { d: linePath(line, scales) })),
+      data.guides.map((guide, place) => guideLine(guide, place, scales, width, inner)),
+      data.marks.map((marks) => s(`g.marks.${marks.style}`, {}, marks.x.map((at, place) =>
         s("circle", { cx: scales.x(at), cy: scales.y(marks.y[place]), r: 3.5 })))),
       s("line.cross", { y1: MARGIN.top, y2: MARGIN.top + inner.height, visibility: "hidden" }),
     );
-    fill(legend, given.lines.filter((line) => line.name).map((line) =>
+    fill(legend, data.lines.filter((line) => line.name).map((line) =>
       h(`li.${line.style}`, {}, line.name)));
   }
 
@@ -82,7 +82,7 @@ export function chart({ height = 260, x, y, label }) {
     if (scales === null) return;
     const box = drawing.getBoundingClientRect();
     const at = scales.x.inverse(event.clientX - box.left);
-    const found = given.lines.filter((line) => line.name && line.x.length).map((line) => {
+    const found = data.lines.filter((line) => line.name && line.x.length).map((line) => {
       let place = line.x.findIndex((each) => each > at) - 1;
       if (place === -2) place = line.x.length - 1;
       place = Math.max(0, place);
@@ -123,7 +123,7 @@ export function chart({ height = 260, x, y, label }) {
   return {
     node,
     set(next) {
-      given = { bands: [], marks: [], guides: [], ...next };
+      data = { bands: [], marks: [], guides: [], ...next };
       draw();
     },
     describe: (text) => drawing.setAttribute("aria-label", text),
@@ -146,10 +146,10 @@ function extent(columns, ends = []) {
 }
 
 function scale([low, high], start, length, log) {
-  const way = log ? Math.log : (value) => value;
+  const forward = log ? Math.log : (value) => value;
   const back = log ? Math.exp : (value) => value;
-  const [first, last] = [way(low), way(high)];
-  const to = (value) => start + (length * (way(value) - first)) / (last - first);
+  const [first, last] = [forward(low), forward(high)];
+  const to = (value) => start + (length * (forward(value) - first)) / (last - first);
   to.inverse = (at) => back(first + ((at - start) / length) * (last - first));
   to.ends = [low, high];
   return to;

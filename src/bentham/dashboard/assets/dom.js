@@ -1,14 +1,14 @@
 // Creates DOM elements. Names that users chose are always set as text, never as markup: the page's
-// content security policy (trusted types) forbids the browser to parse strings as markup.
+// content security policy (trusted types) stops the browser from parsing strings as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// h("a.link", { href: "#/" }, "text", child): tag and classes, properties, children.
+// Create an element. h("a.link", { href: "#/" }, "text", child): tag and classes, properties, children.
 export function h(kind, properties, ...children) {
   const [tag, ...classes] = kind.split(".");
   const node = document.createElement(tag);
   if (classes.length) node.className = classes.join(" ");
-  return furnish(node, properties, children);
+  return configure(node, properties, children);
 }
 
 // The same for SVG elements.
@@ -16,10 +16,10 @@ export function s(kind, properties, ...children) {
   const [tag, ...classes] = kind.split(".");
   const node = document.createElementNS(SVG, tag);
   if (classes.length) node.setAttribute("class", classes.join(" "));
-  return furnish(node, properties, children);
+  return configure(node, properties, children);
 }
 
-function furnish(node, properties, children) {
+function configure(node, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
@@ -27,11 +27,11 @@ function furnish(node, properties, children) {
     else if (name === "value") node.value = value;
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...whole(children));
+  node.append(...flattened(children));
   return node;
 }
 
-function whole(children) {
+function flattened(children) {
   return children
     .flat(Infinity)
     .filter((child) => child !== null && child !== undefined && child !== false)
@@ -40,20 +40,20 @@ function whole(children) {
 
 // Replace the children of a node.
 export function fill(node, ...children) {
-  node.replaceChildren(...whole(children));
+  node.replaceChildren(...flattened(children));
   return node;
 }
 
-let numbered = 0;
+let idCount = 0;
 
 // An id that is unique on the page.
 export function unique(stem) {
-  numbered += 1;
-  return `${stem}-${numbered}`;
+  idCount += 1;
+  return `${stem}-${idCount}`;
 }
 
-export function link(to, ...children) {
-  return h("a", { href: to }, ...children);
+export function link(url, ...children) {
+  return h("a", { href: url }, ...children);
 }
 
 // The URL of a page, with its parts escaped.
@@ -65,21 +65,21 @@ export function address(...parts) {
 export function copyButton(text, label = "Copy") {
   const button = h("button.small", { type: "button", "aria-live": "polite" }, label);
   button.addEventListener("click", async () => {
-    let told = "Copied";
+    let message = "Copied";
     try {
       await navigator.clipboard.writeText(text());
     } catch {
-      told = copyBySelection(text()) ? "Copied" : "Copy it manually";
+      message = copyBySelection(text()) ? "Copied" : "Copy it manually";
     }
-    button.textContent = told;
+    button.textContent = message;
     setTimeout(() => (button.textContent = label), 1500);
   });
   return button;
 }
 
-// Browsers allow the clipboard API only over TLS, so this is the fallback.
+// The fallback: browsers allow the clipboard API only over TLS.
 function copyBySelection(text) {
-  const area = h("textarea.unseen", { value: text, "aria-hidden": "true" });
+  const area = h("textarea.visually-hidden", { value: text, "aria-hidden": "true" });
   document.body.append(area);
   area.select();
   const done = document.execCommand("copy");

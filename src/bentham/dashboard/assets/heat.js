@@ -3,28 +3,28 @@
 // cell, with its description.
 
 import { fill, h, unique } from "/assets/dom.js";
-import { NAMED, paint, palette } from "/assets/heat_paint.js";
+import { NAME_SIZE, paint, palette } from "/assets/heat_paint.js";
 
 const WIDTHS = [2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 36, 48, 60];
-const HIGHEST = 28; // maximum height of a cell; wider cells show their value
-const READABLE = 12;
+const MAX_HEIGHT = 28; // maximum height of a cell; wider cells show their value
+const MIN_READABLE = 12;
 
 function hint() {
   return h("span", { role: "gridcell" }, "Use the arrow keys to move between cells.");
 }
 
-// `words(row, slot)` describes a cell; `open(row)` opens a study; `mark(cell)` is called when a cell is
-// selected.
-export function heat(rows, { label, words, open, mark, signal }) {
+// `describeCell(row, slot)` returns the lines that describe a cell; `open(row)` opens a study;
+// `mark(cell)` is called when a cell is selected.
+export function heat(rows, { label, describeCell, open, mark, signal }) {
   const canvas = h("canvas", { "aria-hidden": "true" });
-  const room = h("div.room", { role: "presentation" }, canvas);
-  const spoken = h("div.unseen", { role: "row" }, hint());
-  const grid = h("div.heat", { tabindex: "0", role: "grid", "aria-label": label }, spoken, room);
+  const spacer = h("div.spacer", { role: "presentation" }, canvas);
+  const spoken = h("div.visually-hidden", { role: "row" }, hint());
+  const grid = h("div.heat", { tabindex: "0", role: "grid", "aria-label": label }, spoken, spacer);
   const tip = h("div.tip", { hidden: true });
   const node = h("div.heat-frame", {}, grid, tip);
   const pen = canvas.getContext("2d", { alpha: false });
   const view = { width: 0, height: 0, left: 0, top: 0, x: 0, y: 0, wide: 0, high: 0 };
-  const look = { kind: "observed", log: false, ends: null, show: String, colours: null, active: null, hover: null };
+  const display = { kind: "observed", log: false, ends: null, show: String, colours: null, active: null, hover: null };
   let planned = 0;
   let sized = false; // whether the user chose the size of cells
 
@@ -35,7 +35,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
   function draw() {
     planned = 0;
     if (signal.aborted || !view.width) return;
-    look.colours ??= palette();
+    display.colours ??= palette();
     view.x = grid.scrollLeft;
     view.y = grid.scrollTop;
     const ratio = window.devicePixelRatio || 1;
@@ -47,31 +47,31 @@ export function heat(rows, { label, words, open, mark, signal }) {
       canvas.style.height = `${view.height}px`;
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    paint(pen, rows, view, look);
+    paint(pen, rows, view, display);
   }
 
   // Compute the layout: the size of all cells, and where they begin.
-  function lay() {
+  function updateLayout() {
     const width = node.clientWidth;
     if (!width) return;
     const narrow = width < 600;
     view.left = narrow ? 92 : 190;
-    if (!sized) view.wide = fitting(width);
-    view.high = Math.min(view.wide, HIGHEST);
-    view.top = view.wide >= NAMED ? (narrow ? 84 : 104) : 26;
-    const most = Math.max(240, Math.round(window.innerHeight * (narrow ? 0.62 : 0.68)));
+    if (!sized) view.wide = fittingWidth(width);
+    view.high = Math.min(view.wide, MAX_HEIGHT);
+    view.top = view.wide >= NAME_SIZE ? (narrow ? 84 : 104) : 26;
+    const maxHeight = Math.max(240, Math.round(window.innerHeight * (narrow ? 0.62 : 0.68)));
     const all = view.top + rows.shown.length * view.high + 16;
     // The scroll bar needs space if the browser does not draw it over the content.
-    grid.style.height = `${Math.min(most, all)}px`;
+    grid.style.height = `${Math.min(maxHeight, all)}px`;
     // If all cells fit there is nothing to scroll.
-    room.style.width = `${view.left + rows.columns.length * view.wide + 2}px`;
-    room.style.height = `${Math.max(0, all - 16 + 2)}px`;
+    spacer.style.width = `${view.left + rows.columns.length * view.wide + 2}px`;
+    spacer.style.height = `${Math.max(0, all - 16 + 2)}px`;
     view.width = grid.clientWidth;
     view.height = grid.clientHeight;
     plan();
   }
 
-  function fitting(width, smallest = READABLE) {
+  function fittingWidth(width, smallest = MIN_READABLE) {
     const each = Math.floor((width - view.left - 18) / Math.max(1, rows.columns.length));
     return Math.max(smallest, Math.min(WIDTHS.at(-1), each));
   }
@@ -82,14 +82,14 @@ export function heat(rows, { label, words, open, mark, signal }) {
       (view.y + (view.height - view.top) / 2) / view.high];
     sized = true;
     view.wide = next;
-    lay();
+    updateLayout();
     grid.scrollLeft = middle[0] * view.wide - (view.width - view.left) / 2;
     grid.scrollTop = middle[1] * view.high - (view.height - view.top) / 2;
   }
 
   // -- by pointer
 
-  function under(event) {
+  function cellAt(event) {
     const box = grid.getBoundingClientRect();
     const [left, top] = [event.clientX - box.left, event.clientY - box.top];
     if (top < view.top || left >= view.width || top >= view.height) return null;
@@ -103,27 +103,27 @@ export function heat(rows, { label, words, open, mark, signal }) {
   function hover(cell) {
     const on = cell !== null && cell.slot !== null ? cell : null;
     grid.style.cursor = cell === null ? "" : cell.slot === null ? "pointer" : "crosshair";
-    if (on?.row === look.hover?.row && on?.slot === look.hover?.slot) return;
-    look.hover = on;
-    explain(on ?? (document.activeElement === grid ? look.active : null));
+    if (on?.row === display.hover?.row && on?.slot === display.hover?.slot) return;
+    display.hover = on;
+    showTip(on ?? (document.activeElement === grid ? display.active : null));
     plan();
   }
 
-  grid.addEventListener("pointermove", (event) => event.pointerType !== "touch" && hover(under(event)));
+  grid.addEventListener("pointermove", (event) => event.pointerType !== "touch" && hover(cellAt(event)));
   grid.addEventListener("pointerleave", () => hover(null));
   grid.addEventListener("click", (event) => {
-    const cell = under(event);
+    const cell = cellAt(event);
     if (cell === null) return;
     if (cell.slot === null) open(rows.shown[cell.row]);
     else move(cell);
   });
   grid.addEventListener("dblclick", (event) => {
-    const cell = under(event);
+    const cell = cellAt(event);
     if (cell !== null) open(rows.shown[cell.row]);
   });
   grid.addEventListener("scroll", () => {
     hover(null);
-    if (!look.hover) explain(null);
+    if (!display.hover) showTip(null);
     plan();
   }, { passive: true });
 
@@ -142,99 +142,99 @@ export function heat(rows, { label, words, open, mark, signal }) {
 
   grid.addEventListener("keydown", (event) => {
     if (event.altKey || event.metaKey || !rows.shown.length) return;
-    if (event.key === "Enter" && look.active) return open(rows.shown[look.active.row]);
-    if (event.key === "Escape") return explain(null);
+    if (event.key === "Enter" && display.active) return open(rows.shown[display.active.row]);
+    if (event.key === "Escape") return showTip(null);
     if (!(event.key in STEPS)) return;
     event.preventDefault();
     const [down, along] = STEPS[event.key](event);
-    const at = look.active ?? { row: 0, slot: 0 };
-    const within = (value, most) => Math.max(0, Math.min(most - 1, value));
-    move(look.active === null ? at : {
+    const at = display.active ?? { row: 0, slot: 0 };
+    const within = (value, count) => Math.max(0, Math.min(count - 1, value));
+    move(display.active === null ? at : {
       row: within(at.row + down, rows.shown.length),
       slot: within(at.slot + along, rows.columns.length),
     });
   });
   grid.addEventListener("focus", () => {
     if (!grid.matches(":focus-visible") || !rows.shown.length) return;
-    move(look.active ?? { row: 0, slot: 0 });
+    move(display.active ?? { row: 0, slot: 0 });
   });
-  grid.addEventListener("blur", () => explain(null));
+  grid.addEventListener("blur", () => showTip(null));
 
   // Select a cell, scroll it into view and announce it.
   function move(cell) {
-    look.active = cell;
-    look.hover = null;
+    display.active = cell;
+    display.hover = null;
     const { wide, high, left, top, width, height } = view;
     const into = (at, size, scrolled, length) =>
       Math.min(at * size, Math.max(scrolled, (at + 1) * size - length));
     grid.scrollTop = into(cell.row, high, grid.scrollTop, height - top);
     grid.scrollLeft = into(cell.slot, wide, grid.scrollLeft, width - left);
-    tell();
+    announce();
     mark(cell);
     plan();
     // After scrolling, which hides the tooltip.
-    requestAnimationFrame(() => requestAnimationFrame(() => look.hover ?? explain(look.active)));
+    requestAnimationFrame(() => requestAnimationFrame(() => display.hover ?? showTip(display.active)));
   }
 
-  function tell() {
-    const { row, slot } = look.active;
+  function announce() {
+    const { row, slot } = display.active;
     const id = unique("cell");
     spoken.setAttribute("aria-rowindex", row + 1);
-    fill(spoken, h("span", { role: "gridcell", id, "aria-colindex": slot + 1 }, words(row, slot).join(", ")));
+    fill(spoken, h("span", { role: "gridcell", id, "aria-colindex": slot + 1 }, describeCell(row, slot).join(", ")));
     grid.setAttribute("aria-activedescendant", id);
   }
 
-  function explain(cell) {
+  function showTip(cell) {
     if (cell === null || cell.row >= rows.shown.length || cell.slot >= rows.columns.length) {
       tip.hidden = true;
       return;
     }
     const { wide, high, left, top } = view;
     const [x, y] = [left + (cell.slot + 1) * wide - grid.scrollLeft, top + (cell.row + 1) * high - grid.scrollTop];
-    const [first, ...rest] = words(cell.row, cell.slot);
+    const [first, ...rest] = describeCell(cell.row, cell.slot);
     fill(tip, h("strong", {}, first), rest.map((line) => h("span", {}, line)));
     tip.hidden = false;
-    const late = x > view.width / 2;
+    const rightHalf = x > view.width / 2;
     const low = y > view.height * 0.6;
-    tip.style.left = late ? "auto" : `${x + 8}px`;
-    tip.style.right = late ? `${node.clientWidth - x + wide + 8}px` : "auto";
+    tip.style.left = rightHalf ? "auto" : `${x + 8}px`;
+    tip.style.right = rightHalf ? `${node.clientWidth - x + wide + 8}px` : "auto";
     tip.style.top = low ? "auto" : `${y + 4}px`;
     tip.style.bottom = low ? `${node.clientHeight - y + high + 4}px` : "auto";
   }
 
-  const watch = new ResizeObserver(lay);
-  watch.observe(node);
-  signal.addEventListener("abort", () => watch.disconnect(), { once: true });
+  const observer = new ResizeObserver(updateLayout);
+  observer.observe(node);
+  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
   document.addEventListener("themechange", () => {
-    look.colours = null;
+    display.colours = null;
     plan();
   }, { signal });
 
   return {
     node,
     grid,
-    look,
+    display,
     // Rows were added, removed or reordered; the selection stays on its study.
-    renew(kept = null) {
+    renew(selected = null) {
       grid.setAttribute("aria-rowcount", rows.shown.length);
       grid.setAttribute("aria-colcount", rows.columns.length);
-      look.hover = null;
-      if (look.active !== null) {
-        const row = kept === null ? -1 : rows.shown.findIndex((each) => each.study === kept.study);
-        look.active = row < 0 ? null : { row, slot: Math.min(kept.slot, rows.columns.length - 1) };
-        if (look.active === null) {
+      display.hover = null;
+      if (display.active !== null) {
+        const row = selected === null ? -1 : rows.shown.findIndex((each) => each.study === selected.study);
+        display.active = row < 0 ? null : { row, slot: Math.min(selected.slot, rows.columns.length - 1) };
+        if (display.active === null) {
           grid.removeAttribute("aria-activedescendant");
           fill(spoken, hint());
-          explain(null);
+          showTip(null);
         }
       }
-      lay();
+      updateLayout();
     },
     plan,
     zoom(way) {
       if (way === 0) {
         view.left = node.clientWidth < 600 ? 92 : 190;
-        resize(fitting(node.clientWidth, WIDTHS[0]));
+        resize(fittingWidth(node.clientWidth, WIDTHS[0]));
       } else {
         const next = way > 0 ? WIDTHS.find((each) => each > view.wide)
           : WIDTHS.findLast((each) => each < view.wide);
@@ -243,7 +243,7 @@ export function heat(rows, { label, words, open, mark, signal }) {
       return view.wide;
     },
     // The rows in view, first to last.
-    seen: () => rows.shown.slice(Math.floor(view.y / (view.high || 1)),
+    visibleRows: () => rows.shown.slice(Math.floor(view.y / (view.high || 1)),
       Math.ceil((view.y + view.height - view.top) / (view.high || 1))),
   };
 }

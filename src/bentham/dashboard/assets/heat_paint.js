@@ -1,19 +1,20 @@
-// Draws the part of the heatmap that is in view. Cells are painted as single pixels of a small image,
-// which is then scaled up, so that thousands of cells cost as much as one.
+// Draws the part of the heatmap that is in view. Each cell is one pixel of a small image, which is then
+// scaled up, so that thousands of cells cost as much as one.
 
 import { h } from "/assets/dom.js";
-import { FAILED, OBSERVED, RUNNING, UNTRIED, from } from "/assets/heat_rows.js";
+import { FAILED, OBSERVED, RUNNING, UNTRIED, lowerBound } from "/assets/heat_rows.js";
 import { endsOf, isDark, ramp, stepOf } from "/assets/ramp.js";
 import { colour } from "/assets/theme.js";
 
 const SMALL = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
-export const NAMED = 11; // cells of at least this size, in pixels, get row and column names
-const FRAMED = 7; // of at least this size, marks
-const WRITTEN = 44; // of at least this size, their value
+// The minimum size of cells, in pixels, for row and column names, for marks, and for values.
+export const NAME_SIZE = 11;
+const MARK_SIZE = 7;
+const VALUE_SIZE = 44;
 
 const cells = h("canvas");
-const small = cells.getContext("2d");
+const cellsPen = cells.getContext("2d");
 const texts = new Map(); // a name and the available width -> the text that fits
 
 // The colours of the current theme.
@@ -46,9 +47,9 @@ function rowEnds(row, kind, log) {
 }
 
 // Draw the heatmap. `view`: { width, height, left, top (of the cells), x, y (scroll position), wide, high
-// (of a cell) }; `look`: { kind, log, ends (null: per row), show (formats a value), colours, active,
+// (of a cell) }; `display`: { kind, log, ends (null: per row), show (formats a value), colours, active,
 // hover (cells) }.
-export function paint(pen, rows, view, look) {
+export function paint(pen, rows, view, display) {
   const { wide, high, left, top, x, y } = view;
   const inner = { width: view.width - left, height: view.height - top };
   const firstRow = Math.max(0, Math.floor(y / high));
@@ -58,37 +59,37 @@ export function paint(pen, rows, view, look) {
   const across = Math.max(0, lastSlot - firstSlot);
   const down = Math.max(0, lastRow - firstRow);
 
-  pen.fillStyle = look.colours.surface;
+  pen.fillStyle = display.colours.surface;
   pen.fillRect(0, 0, view.width, view.height);
   if (!across || !down) return;
   pen.save();
   pen.beginPath();
   pen.rect(left, top, inner.width, inner.height);
   pen.clip();
-  const figures = [];
+  const labels = [];
   const marks = { untried: new Path2D(), running: new Path2D(), failed: new Path2D() };
-  const image = small.createImageData(across, down);
+  const image = cellsPen.createImageData(across, down);
   const pixels = new Uint32Array(image.data.buffer);
   for (let place = firstRow; place < lastRow; place += 1) {
     const row = rows.shown[place];
-    const ends = look.ends ?? rowEnds(row, look.kind, look.log);
-    const values = row[look.kind];
+    const ends = display.ends ?? rowEnds(row, display.kind, display.log);
+    const values = row[display.kind];
     const start = (place - firstRow) * across - firstSlot;
-    for (let at = from(row, rows.columns[firstSlot]); at < row.columns.length; at += 1) {
+    for (let at = lowerBound(row, rows.columns[firstSlot]); at < row.columns.length; at += 1) {
       const slot = rows.slots[row.columns[at]];
       if (slot >= lastSlot) break;
       const value = values[at];
       const state = row.states[at];
-      const has = Number.isFinite(value);
-      const step = has ? stepOf(value, ends) : 0;
-      pixels[start + slot] = has ? look.colours.ramp[step] : look.colours.none;
-      if (high < FRAMED) continue;
+      const hasValue = Number.isFinite(value);
+      const step = hasValue ? stepOf(value, ends) : 0;
+      pixels[start + slot] = hasValue ? display.colours.ramp[step] : display.colours.none;
+      if (high < MARK_SIZE) continue;
       const [cornerX, cornerY] = [left + slot * wide - x, top + place * high - y];
-      if (state === RUNNING || state === FAILED || (!has && state !== OBSERVED)) {
+      if (state === RUNNING || state === FAILED || (!hasValue && state !== OBSERVED)) {
         mark(marks, state, cornerX, cornerY, wide, high);
       }
-      if (has && wide >= WRITTEN && state !== FAILED) {
-        figures.push([look.show(value), step, cornerX + wide / 2, cornerY + high / 2]);
+      if (hasValue && wide >= VALUE_SIZE && state !== FAILED) {
+        labels.push([display.show(value), step, cornerX + wide / 2, cornerY + high / 2]);
       }
     }
   }
@@ -96,23 +97,23 @@ export function paint(pen, rows, view, look) {
     cells.width = across;
     cells.height = down;
   }
-  small.putImageData(image, 0, 0);
+  cellsPen.putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(cells, left + firstSlot * wide - x, top + firstRow * high - y, across * wide, down * high);
-  if (high >= FRAMED) {
-    gaps(pen, view, look, { firstRow, lastRow, firstSlot, lastSlot });
-    stroke(pen, marks.untried, look.colours.faint, 1);
-    stroke(pen, marks.running, look.colours.surface, 4);
-    stroke(pen, marks.running, look.colours.second, 2);
-    stroke(pen, marks.failed, look.colours.surface, 3.5);
-    stroke(pen, marks.failed, look.colours.bad, 1.75);
-    write(pen, figures, look.colours);
+  if (high >= MARK_SIZE) {
+    gaps(pen, view, display, { firstRow, lastRow, firstSlot, lastSlot });
+    stroke(pen, marks.untried, display.colours.faint, 1);
+    stroke(pen, marks.running, display.colours.surface, 4);
+    stroke(pen, marks.running, display.colours.second, 2);
+    stroke(pen, marks.failed, display.colours.surface, 3.5);
+    stroke(pen, marks.failed, display.colours.bad, 1.75);
+    write(pen, labels, display.colours);
   }
-  frame(pen, view, look.hover, look.colours.ink, 1.5);
-  frame(pen, view, look.active, look.colours.ink, 3);
+  frame(pen, view, display.hover, display.colours.ink, 1.5);
+  frame(pen, view, display.active, display.colours.ink, 3);
   pen.restore();
-  rowNames(pen, rows, view, look, firstRow, lastRow);
-  columnNames(pen, rows, view, look, firstSlot, lastSlot);
+  rowNames(pen, rows, view, display, firstRow, lastRow);
+  columnNames(pen, rows, view, display, firstSlot, lastSlot);
 }
 
 function mark(marks, state, left, top, wide, high) {
@@ -133,11 +134,11 @@ function mark(marks, state, left, top, wide, high) {
 }
 
 // Write the values in the text colour that is readable on each cell.
-function write(pen, figures, { inks }) {
+function write(pen, labels, { inks }) {
   pen.font = SMALL;
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  for (const [text, step, x, y] of figures) {
+  for (const [text, step, x, y] of labels) {
     pen.fillStyle = inks[step];
     pen.fillText(text, x, y);
   }
@@ -150,12 +151,12 @@ function stroke(pen, path, style, width) {
 }
 
 // Draw lines between cells in the background colour.
-function gaps(pen, { wide, high, left, top, x, y, width, height }, { colours }, seen) {
+function gaps(pen, { wide, high, left, top, x, y, width, height }, { colours }, visible) {
   pen.fillStyle = colours.surface;
-  for (let slot = seen.firstSlot + 1; slot <= seen.lastSlot; slot += 1) {
+  for (let slot = visible.firstSlot + 1; slot <= visible.lastSlot; slot += 1) {
     pen.fillRect(left + slot * wide - x - 1, top, 1, height);
   }
-  for (let row = seen.firstRow + 1; row <= seen.lastRow; row += 1) {
+  for (let row = visible.firstRow + 1; row <= visible.lastRow; row += 1) {
     pen.fillRect(left, top + row * high - y - 1, width, 1);
   }
 }
@@ -179,7 +180,7 @@ function rowNames(pen, rows, { high, left, top, y, height }, { colours, hover, a
   const named = new Set([hover?.row, active?.row]);
   // The hovered and selected rows come last, so that they cover their neighbours if cells are small.
   const places = [];
-  if (high >= NAMED) for (let place = first; place < last; place += 1) places.push(place);
+  if (high >= NAME_SIZE) for (let place = first; place < last; place += 1) places.push(place);
   for (const place of named) if (place >= first && place < last) places.push(place);
   for (const place of places) {
     const middle = top + place * high + high / 2 - y;
@@ -202,7 +203,7 @@ function columnNames(pen, rows, { wide, left, top, x, width }, { colours, hover,
   pen.textBaseline = "middle";
   const name = (slot) => rows.models[rows.columns[slot]];
   const at = (hover ?? active)?.slot;
-  if (wide >= NAMED) {
+  if (wide >= NAME_SIZE) {
     pen.textAlign = "left";
     for (let slot = first; slot < last; slot += 1) {
       const middle = left + slot * wide + wide / 2 - x;
@@ -216,27 +217,27 @@ function columnNames(pen, rows, { wide, left, top, x, width }, { colours, hover,
     }
   } else if (at >= first && at < last) {
     const middle = Math.max(left, left + at * wide + wide / 2 - x);
-    const late = middle > width / 2;
-    pen.textAlign = late ? "right" : "left";
+    const rightHalf = middle > width / 2;
+    pen.textAlign = rightHalf ? "right" : "left";
     pen.fillStyle = colours.ink;
-    pen.fillText(late ? `${name(at)} ▾` : `▾ ${name(at)}`, middle + (late ? 5 : -5), top - 10);
+    pen.fillText(rightHalf ? `${name(at)} ▾` : `▾ ${name(at)}`, middle + (rightHalf ? 5 : -5), top - 10);
   }
   pen.restore();
 }
 
-// As much of a name as fits.
-function fitted(pen, text, room) {
-  const key = `${Math.round(room)} ${text}`;
+// As much of a text as fits.
+function fitted(pen, text, maxWidth) {
+  const key = `${Math.round(maxWidth)} ${text}`;
   const known = texts.get(key);
   if (known !== undefined) return known;
   if (texts.size > 20_000) texts.clear();
   const letters = Array.from(text.slice(0, 200));
   let shown = letters.join("");
-  if (pen.measureText(shown).width > room) {
+  if (pen.measureText(shown).width > maxWidth) {
     let [low, high] = [0, letters.length];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const fits = pen.measureText(`${letters.slice(0, middle).join("")}…`).width <= room;
+      const fits = pen.measureText(`${letters.slice(0, middle).join("")}…`).width <= maxWidth;
       if (fits) low = middle;
       else high = middle - 1;
     }

@@ -34,9 +34,9 @@ export class Rows {
     return this.#rows.get(study);
   }
 
-  // Add a response of /heatmap; returns whether any of its studies is new. Pages are read newest first;
-  // studies that appear after that are `newer` than the stored ones.
-  take({ models, items }, newer = false) {
+  // Add a response of /heatmap; return whether any of its studies is new. Pages are read newest first;
+  // studies that appear later are `newer` than the stored ones.
+  add({ models, items }, newer = false) {
     const places = models.map((name) => {
       if (!this.#places.has(name)) {
         this.#places.set(name, this.models.length);
@@ -44,16 +44,16 @@ export class Rows {
       }
       return this.#places.get(name);
     });
-    let grown = false;
+    let added = false;
     for (const item of newer ? items.toReversed() : items) {
       const before = this.#rows.get(item.study);
-      const row = packed(item, places);
+      const row = packedRow(item, places);
       row.number = before?.number ?? (newer ? (this.#newest += 1) : (this.#oldest -= 1));
       this.#rows.set(item.study, row);
-      if (!before) grown = true;
+      if (!before) added = true;
       else this.#replace(before, row);
     }
-    return grown;
+    return added;
   }
 
   #replace(before, row) {
@@ -78,7 +78,7 @@ export class Rows {
 
   // The cell of a row in a shown column; null if the study does not list the model.
   cell(row, slot) {
-    const place = from(row, this.columns[slot]);
+    const place = lowerBound(row, this.columns[slot]);
     if (row.columns[place] !== this.columns[slot]) return null;
     return {
       model: this.models[this.columns[slot]],
@@ -92,7 +92,7 @@ export class Rows {
 }
 
 // The index of the first entry of a row at or after a column.
-export function from(row, column) {
+export function lowerBound(row, column) {
   let [low, high] = [0, row.columns.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -102,7 +102,7 @@ export function from(row, column) {
   return low;
 }
 
-function packed(item, places) {
+function packedRow(item, places) {
   const columns = item.columns.map((place) => places[place]);
   const order = columns.map((_, place) => place).sort((a, b) => columns[a] - columns[b]);
   const numbers = (values) => Float64Array.from(order, (place) => values[place] ?? NaN);
@@ -119,9 +119,9 @@ function packed(item, places) {
     sigma: numbers(item.sigma),
     rate: numbers(item.rate),
   };
-  row.best = row.observed.reduce((most, value) => (value > most ? value : most), -Infinity);
+  row.best = row.observed.reduce((best, value) => (value > best ? value : best), -Infinity);
   const known = row.sigma.filter(Number.isFinite);
-  row.doubt = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : -1;
+  row.meanSigma = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : -1;
   return row;
 }
 
@@ -130,6 +130,6 @@ const names = new Intl.Collator("en", { numeric: true });
 function compare(one, other, order) {
   if (order === "name") return names.compare(one.name, other.name) || other.number - one.number;
   if (order === "best") return other.best - one.best || other.number - one.number;
-  if (order === "uncertainty") return other.doubt - one.doubt || other.number - one.number;
+  if (order === "uncertainty") return other.meanSigma - one.meanSigma || other.number - one.number;
   return other.number - one.number;
 }

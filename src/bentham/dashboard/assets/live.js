@@ -1,20 +1,20 @@
-// Live events. One stream serves the whole application; pages listen while they are shown.
+// Live events. The application has one stream; each page listens while it is shown.
 
 const HIDDEN_MILLISECONDS = 30_000;
 const RETRY_MILLISECONDS = 2_000;
-const REMEMBERED = 500; // latest events, for a page that is still loading
+const MAX_RECENT = 500; // latest events, for a page that is still loading
 const OPENING_MILLISECONDS = 1_000;
-const AGAIN_SECONDS = 5; // until a failed update is retried
+const UPDATE_RETRY_SECONDS = 5; // until a failed update is retried
 
 class Live extends EventTarget {
   #source = null;
   #listeners = new Set();
-  #away = null;
-  #again = null;
-  #opened = false; // whether pages have read data: then a stream that opens later may have missed events
+  #hideTimer = null;
+  #retry = null;
+  #opened = false; // whether pages have read data; a stream opened after that may have missed events
   #recent = [];
   #kinds = []; // kinds of events, as listed by the server
-  told = 0; // number of events so far
+  eventCount = 0; // number of events so far
   state = "off"; // off, connecting, live, lost
   since = null; // when the connection was lost
 
@@ -22,7 +22,7 @@ class Live extends EventTarget {
   // stream opens late, listeners read everything again.
   start(kinds) {
     this.#kinds = kinds;
-    document.addEventListener("visibilitychange", this.#visible);
+    document.addEventListener("visibilitychange", this.#visibilityChanged);
     this.#open();
     return new Promise((resolve) => {
       const done = () => {
@@ -37,17 +37,17 @@ class Live extends EventTarget {
   stop() {
     this.#opened = false;
     this.#recent = [];
-    document.removeEventListener("visibilitychange", this.#visible);
+    document.removeEventListener("visibilitychange", this.#visibilityChanged);
     this.#close();
-    this.#become("off");
+    this.#setState("off");
   }
 
   // Call `handler` with each event until the signal aborts, starting after event number `after`. It is
   // called with null if events may have been missed.
-  listen(handler, signal, after = this.told) {
+  listen(handler, signal, after = this.eventCount) {
     if (signal.aborted) return;
     this.#listeners.add(handler);
-    const count = this.told - after;
+    const count = this.eventCount - after;
     if (count > this.#recent.length) handler(null);
     else if (count > 0) this.#recent.slice(-count).forEach((event) => handler(event));
     signal.addEventListener("abort", () => this.#listeners.delete(handler), { once: true });
@@ -55,54 +55,54 @@ class Live extends EventTarget {
 
   #open() {
     this.#close();
-    this.#become(this.state === "lost" ? "lost" : "connecting");
+    this.#setState(this.state === "lost" ? "lost" : "connecting");
     const source = (this.#source = new EventSource("/v1/events"));
     source.onopen = () => {
-      const missed = this.#opened;
+      const missed = this.#opened; // events may have been missed
       this.since = null;
-      this.#become("live");
-      if (missed) this.#tell(null);
+      this.#setState("live");
+      if (missed) this.#deliver(null);
     };
     source.onerror = () => {
       if (this.state !== "lost") this.since = Date.now() / 1000;
-      this.#become("lost");
+      this.#setState("lost");
       this.dispatchEvent(new Event("trouble"));
       // The browser reconnects by itself, unless the response was not a stream.
       if (source.readyState === EventSource.CLOSED) {
-        this.#again = setTimeout(() => this.#open(), RETRY_MILLISECONDS);
+        this.#retry = setTimeout(() => this.#open(), RETRY_MILLISECONDS);
       }
     };
-    source.addEventListener("reset", () => this.#tell(null));
+    source.addEventListener("reset", () => this.#deliver(null));
     for (const kind of this.#kinds) {
       // The data of a trial has its own `kind`, the device's; the event's kind overrides it.
-      source.addEventListener(kind, (event) => this.#tell({ ...JSON.parse(event.data), kind }));
+      source.addEventListener(kind, (event) => this.#deliver({ ...JSON.parse(event.data), kind }));
     }
   }
 
   #close() {
-    clearTimeout(this.#again);
+    clearTimeout(this.#retry);
     this.#source?.close();
     this.#source = null;
   }
 
-  #tell(event) {
-    this.told += 1;
+  #deliver(event) {
+    this.eventCount += 1;
     this.#recent.push(event);
-    if (this.#recent.length > REMEMBERED) this.#recent.shift();
+    if (this.#recent.length > MAX_RECENT) this.#recent.shift();
     for (const handler of [...this.#listeners]) handler(event);
   }
 
-  #become(state) {
+  #setState(state) {
     if (state === this.state) return;
     this.state = state;
     this.dispatchEvent(new Event("change"));
   }
 
   // A hidden page closes its connection: browsers allow only six per server.
-  #visible = () => {
-    clearTimeout(this.#away);
+  #visibilityChanged = () => {
+    clearTimeout(this.#hideTimer);
     if (document.hidden) {
-      this.#away = setTimeout(() => this.#close(), HIDDEN_MILLISECONDS);
+      this.#hideTimer = setTimeout(() => this.#close(), HIDDEN_MILLISECONDS);
     } else if (this.#source === null) {
       this.#open(); // listeners then read everything again
       this.dispatchEvent(new Event("trouble")); // the session may have changed, too
@@ -112,7 +112,7 @@ class Live extends EventTarget {
 
 export const live = new Live();
 
-// Returns a function that schedules `work`: at once, then at most once per `seconds`, never twice at
+// Return a function that schedules `work`: at once, then at most once per `seconds`, never twice at
 // the same time, and not while the page is hidden. Failed work is retried a little later.
 export function renewer(work, seconds, signal) {
   let timer = null;
@@ -136,7 +136,7 @@ export function renewer(work, seconds, signal) {
     } catch (error) {
       console.info(String(error));
       due = true;
-      pause = Math.max(seconds, AGAIN_SECONDS);
+      pause = Math.max(seconds, UPDATE_RETRY_SECONDS);
     }
     running = false;
     last = performance.now();

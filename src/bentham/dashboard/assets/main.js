@@ -1,6 +1,6 @@
 // The application shell: the session, the page that is shown, the state of the connection.
 
-import { admit, get, remove, signedOut } from "/assets/api.js";
+import { acceptSession, get, remove, signedOut } from "/assets/api.js";
 import { fill, h } from "/assets/dom.js";
 import { clock } from "/assets/format.js";
 import { live, renewer } from "/assets/live.js";
@@ -27,7 +27,7 @@ const spoken = document.getElementById("spoken");
 
 let session = null;
 let shown = null; // aborts the page that is shown
-let arrived = false; // whether any page was shown since the application was loaded
+let pageShown = false; // whether any page has been shown
 const failing = new Map(); // failed updates -> error message
 
 async function start() {
@@ -44,7 +44,7 @@ async function start() {
 
 // Show the pages of a session.
 async function enter(found) {
-  if (!admit(found)) {
+  if (!acceptSession(found)) {
     await leave("Sign in again: this browser has lost the CSRF token, which every change needs.");
     return;
   }
@@ -65,7 +65,7 @@ async function enter(found) {
 async function leave(note = "") {
   shown?.abort();
   session = null;
-  arrived = true;
+  pageShown = true;
   failing.clear();
   live.stop();
   fill(nav);
@@ -90,9 +90,9 @@ async function signOut() {
   leave("You have signed out.");
 }
 
-// Check whether the session is still valid. A 401 may belong to a session that another tab has replaced
-// since, and to the browser a stream of an ended session looks like a lost connection.
-async function check() {
+// Check whether the session is still valid. A 401 may belong to a session that another tab has
+// replaced, and the browser cannot tell the stream of an ended session from a lost connection.
+async function checkSession() {
   let found = null;
   try {
     found = await get("/session", { quiet: true });
@@ -110,8 +110,8 @@ async function check() {
   await enter(found);
 }
 
-signedOut.addEventListener("end", check);
-live.addEventListener("trouble", check);
+signedOut.addEventListener("end", checkSession);
+live.addEventListener("trouble", checkSession);
 
 // -- routing
 
@@ -122,31 +122,31 @@ async function route() {
   shown?.abort();
   failing.clear();
   drawBanner();
-  const ending = (shown = new AbortController());
+  const controller = (shown = new AbortController());
   drawNavigation(page);
   if (page === undefined || (page.role && page.role !== session.role)) {
     document.title = "No such page · Bentham";
-    const wrong = Object.assign(new Error("There is no such page."), { status: 404 });
-    fill(main, errorPanel(wrong, null));
+    const notFound = Object.assign(new Error("There is no such page."), { status: 404 });
+    fill(main, errorPanel(notFound, null));
     return;
   }
   const waiting = setTimeout(() => fill(main, loadingPanel()), LOADING_MILLISECONDS);
-  ending.signal.addEventListener("abort", () => clearTimeout(waiting), { once: true });
+  controller.signal.addEventListener("abort", () => clearTimeout(waiting), { once: true });
   try {
     const name = rest.length && page.detail ? page.detail : page.module;
     const { open } = await import(`/assets/pages/${name}.js`).catch(unreachable);
-    if (ending.signal.aborted) return;
-    await open(contextOf(ending.signal, rest, waiting));
+    if (controller.signal.aborted) return;
+    await open(contextOf(controller.signal, rest, waiting));
   } catch (error) {
     clearTimeout(waiting);
-    if (error.status === 401) await check(); // shows the sign-in page, or the new session
-    if (ending.signal.aborted) return;
+    if (error.status === 401) await checkSession(); // shows the sign-in page, or the new session
+    if (controller.signal.aborted) return;
     document.title = "Error · Bentham";
     fill(main, errorPanel(error, route));
   }
 }
 
-// The error message of the browser would not help a user.
+// Replace the browser's error message, which would not help a user.
 function unreachable(error) {
   console.info(String(error));
   throw new Error("This page cannot be loaded from the server; check that it is running.");
@@ -160,9 +160,9 @@ function decoded(part) {
   }
 }
 
-// What a page can use. Everything that it starts ends with it.
+// The functions that a page can use. Whatever a page starts ends with the page.
 function contextOf(signal, parameters, waiting) {
-  const told = live.told; // events that happen while the page loads are delivered when it listens
+  const eventCount = live.eventCount; // events during loading are delivered once the page listens
   return {
     session,
     parameters,
@@ -175,12 +175,12 @@ function contextOf(signal, parameters, waiting) {
       document.title = `${title} · Bentham`;
       fill(main, ...nodes);
       window.scrollTo(0, 0);
-      // The focused element went with the previous page; the first page does not move the focus.
-      if (arrived) main.focus({ preventScroll: true });
-      arrived = true;
+      // The focused element was removed with the previous page. The first page does not move the focus.
+      if (pageShown) main.focus({ preventScroll: true });
+      pageShown = true;
     },
-    listen: (handler) => live.listen(handler, signal, told),
-    renewer: (work, seconds) => renewer(() => watched(work, signal), seconds, signal),
+    listen: (handler) => live.listen(handler, signal, eventCount),
+    renewer: (work, seconds) => renewer(() => tracked(work, signal), seconds, signal),
     every(seconds, work) {
       const timer = setInterval(() => document.hidden || work(), 1000 * seconds);
       signal.addEventListener("abort", () => clearInterval(timer), { once: true });
@@ -207,11 +207,11 @@ function drawNavigation(current) {
 // -- the state of the connection
 
 live.addEventListener("change", () => {
-  const words = { live: "Live", connecting: "Connecting", lost: "Reconnecting", off: "" };
+  const labels = { live: "Live", connecting: "Connecting", lost: "Reconnecting", off: "" };
   const pulse = document.getElementById("pulse");
   if (pulse !== null) {
     pulse.dataset.state = live.state;
-    pulse.textContent = words[live.state];
+    pulse.textContent = labels[live.state];
   }
   drawBanner();
 });
@@ -225,8 +225,8 @@ function drawBanner() {
   if (banner.textContent !== (text ?? "")) fill(banner, text && h("p.notice.warn", {}, text));
 }
 
-// A page that cannot be updated must not look up to date.
-async function watched(work, signal) {
+// Run an update; if it fails, report that the page may be out of date.
+async function tracked(work, signal) {
   try {
     await work();
     if (failing.delete(work)) drawBanner();

@@ -2,8 +2,8 @@
 
 import { fill, h, unique } from "/assets/dom.js";
 
-export function heading(title, ...beside) {
-  return h("div.heading", {}, h("h1", {}, title), h("div.beside", {}, beside));
+export function heading(title, ...extras) {
+  return h("div.heading", {}, h("h1", {}, title), h("div.extras", {}, extras));
 }
 
 export function panel(title, ...children) {
@@ -45,11 +45,11 @@ export function emptyPanel(title, ...children) {
   return h("div.empty", {}, h("h2", {}, title), children);
 }
 
-export function errorPanel(error, again) {
+export function errorPanel(error, retry) {
   const title = error.status === 404 ? "Not found" : error.title ?? "Something went wrong";
   return h("section.empty", { role: "alert" }, h("h1", {}, title), h("p", {}, error.message),
     h("p", {},
-      again && h("button", { type: "button", onclick: again }, "Try again"),
+      retry && h("button", { type: "button", onclick: retry }, "Try again"),
       " ",
       h("a", { href: "#/" }, "Go to the overview")));
 }
@@ -62,12 +62,12 @@ export function notice(kind, ...children) {
 // or nodes; rows are sorted by `value` when the column header is pressed. For many rows that change
 // often, `stamp(row)` returns a string of everything shown, to find the rows that changed.
 export function table(caption, columns, options = {}) {
-  const { key, empty = "Nothing yet.", most = 500, order, stamp } = options;
+  const { key, empty = "Nothing yet.", maxRows = 500, order, stamp } = options;
   const body = h("tbody");
   const head = h("tr");
   const more = h("p.quiet");
   const state = { rows: [], by: order?.by ?? null, down: order?.down ?? false };
-  const kept = new Map();
+  const drawn = new Map();
 
   for (const column of columns) {
     const align = column.align ? { class: column.align } : {};
@@ -96,29 +96,29 @@ export function table(caption, columns, options = {}) {
     const sign = state.down ? -1 : 1;
     return [...state.rows].sort((one, other) => {
       const [a, b] = [column.value(one), column.value(other)];
-      const [lacksA, lacksB] = [a === null || a === undefined, b === null || b === undefined];
-      if (lacksA || lacksB) return lacksA - lacksB; // unknown values come last in both directions
+      const [missingA, missingB] = [a === null || a === undefined, b === null || b === undefined];
+      if (missingA || missingB) return missingA - missingB; // unknown values come last in both directions
       return a < b ? -sign : a > b ? sign : 0;
     });
   }
 
   function draw() {
-    const rows = sorted().slice(0, most);
+    const rows = sorted().slice(0, maxRows);
     if (!rows.length) {
-      kept.clear();
+      drawn.clear();
       fill(body, h("tr", {}, h("td.quiet", { colspan: columns.length }, empty)));
     } else {
-      const alive = new Set();
+      const used = new Set();
       let focused = null;
       const nodes = rows.map((row) => {
         const name = key ? key(row) : row;
-        alive.add(name);
+        used.add(name);
         const stamped = stamp?.(row);
-        if (stamped !== undefined && kept.get(name)?.stamped === stamped) return kept.get(name).node;
+        if (stamped !== undefined && drawn.get(name)?.stamped === stamped) return drawn.get(name).node;
         const cells = columns.map((column) => column.show(row));
-        const print = cells.map((cell) => (cell instanceof Node ? cell.outerHTML : cell)).join("\n");
-        const before = kept.get(name);
-        if (before?.print === print) {
+        const content = cells.map((cell) => (cell instanceof Node ? cell.outerHTML : cell)).join("\n");
+        const before = drawn.get(name);
+        if (before?.content === content) {
           before.stamped = stamped;
           return before.node; // keeps the focus
         }
@@ -129,21 +129,21 @@ export function table(caption, columns, options = {}) {
         if (before?.node.contains(document.activeElement)) {
           focused = [node, focusable(before.node).indexOf(document.activeElement)];
         }
-        kept.set(name, { print, stamped, node });
+        drawn.set(name, { content, stamped, node });
         return node;
       });
-      for (const name of kept.keys()) if (!alive.has(name)) kept.delete(name);
+      for (const name of drawn.keys()) if (!used.has(name)) drawn.delete(name);
       body.querySelectorAll("td.quiet[colspan]").forEach((cell) => cell.parentNode.remove());
       arrange(body, nodes);
       if (focused) focusable(focused[0])[focused[1]]?.focus({ preventScroll: true });
     }
-    const left = state.rows.length - rows.length;
-    more.textContent = left > 0 ? `And ${left.toLocaleString("en")} more.` : "";
+    const omitted = state.rows.length - rows.length;
+    more.textContent = omitted > 0 ? `And ${omitted.toLocaleString("en")} more.` : "";
   }
 
   const node = h("div", {},
     h("div.scroll", { tabindex: "0", role: "region", "aria-label": `${caption}: table` },
-      h("table", {}, h("caption.unseen", {}, caption), h("thead", {}, head), body)),
+      h("table", {}, h("caption.visually-hidden", {}, caption), h("thead", {}, head), body)),
     more);
   return {
     node,
@@ -156,7 +156,7 @@ export function table(caption, columns, options = {}) {
 
 const focusable = (node) => [...node.querySelectorAll("a, button, select, input")];
 
-// Put rows in order, moving only those that are out of place.
+// Put rows in order. Only those out of place are moved.
 function arrange(body, nodes) {
   let place = body.firstChild;
   for (const node of nodes) {
@@ -170,13 +170,13 @@ function arrange(body, nodes) {
   }
 }
 
-// A drawing with a title, a one-sentence summary, and the same data as a table.
-export function figure(title, drawing, { beside = [], table: made = null } = {}) {
+// A drawing with a title, a one-sentence summary, and a table of the same data.
+export function figure(title, drawing, { extras = [], table: list = null } = {}) {
   const id = unique("figure");
   const summary = h("p.summary", {});
-  const details = made && h("details", {}, h("summary", {}, "As a table"), made.node);
+  const details = list && h("details", {}, h("summary", {}, "As a table"), list.node);
   const node = h("section.panel", { "aria-labelledby": id },
-    h("div.heading", {}, h("h2", { id }, title), h("div.beside", {}, beside)),
+    h("div.heading", {}, h("h2", { id }, title), h("div.extras", {}, extras)),
     drawing, summary, details);
   return {
     node,

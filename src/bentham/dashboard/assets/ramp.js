@@ -1,6 +1,6 @@
-// Maps values to colours with one even ramp, from close to the page's background to the strongest
-// contrast, so that larger values always stand out more. Lightness alone gives the order, also for the
-// colour-blind.
+// Maps values to colours on one even ramp, from close to the page's background to the strongest
+// contrast, so that larger values stand out more. Lightness alone gives the order, so colour-blind
+// readers can see it too.
 
 import { h } from "/assets/dom.js";
 
@@ -39,11 +39,11 @@ export function isDark() {
 }
 
 // The range of values that the ramp covers: the middle 96 %, so that one outlier does not use up the
-// colours. Of very many values only a sample is read. With `log` the scale is logarithmic, over at most
+// colours. Of many values only a sample is used. With `log` the scale is logarithmic, over at most
 // three powers of ten.
-export function endsOf(columns, log = false, most = 20_000) {
+export function endsOf(columns, log = false, maxSampled = 20_000) {
   const total = columns.reduce((sum, column) => sum + column.length, 0);
-  const stride = Math.max(1, Math.floor(total / most));
+  const stride = Math.max(1, Math.floor(total / maxSampled));
   const values = [];
   let at = 0;
   for (const column of columns) {

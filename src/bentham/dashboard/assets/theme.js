@@ -1,4 +1,4 @@
-// Light or dark theme: as the system has it, unless the user chose.
+// Light or dark theme: the system setting, unless the user chose one.
 
 import { h } from "/assets/dom.js";
 
@@ -7,8 +7,8 @@ const SIGNS = { auto: "◐", light: "☀", dark: "☾" };
 
 function chosen() {
   try {
-    const kept = localStorage.getItem("bentham-theme");
-    return ORDER.includes(kept) ? kept : "auto";
+    const stored = localStorage.getItem("bentham-theme");
+    return ORDER.includes(stored) ? stored : "auto";
   } catch {
     return "auto";
   }
@@ -25,12 +25,12 @@ apply(chosen());
 
 export function themeButton() {
   const button = h("button.plain.icon", { type: "button" });
-  const tell = (theme) => {
+  const update = (theme) => {
     button.textContent = SIGNS[theme];
     button.setAttribute("aria-label", `Colour theme: ${theme}. Change`);
     button.title = `Colour theme: ${theme}`;
   };
-  tell(chosen());
+  update(chosen());
   button.addEventListener("click", () => {
     const next = ORDER[(ORDER.indexOf(chosen()) + 1) % ORDER.length];
     try {
@@ -38,22 +38,22 @@ export function themeButton() {
     } catch {
       // Without localStorage the choice lasts until the page is closed.
     }
-    tell(next);
+    update(next);
     apply(next);
   });
   return button;
 }
 
 const probe = h("span", { hidden: true });
-const known = new Map();
-document.addEventListener("themechange", () => known.clear());
+const cached = new Map();
+document.addEventListener("themechange", () => cached.clear());
 
 // A colour of the style sheet in the current theme, for drawing on a canvas.
 export function colour(name) {
-  if (!known.has(name)) {
+  if (!cached.has(name)) {
     if (!probe.isConnected) document.body.append(probe);
     probe.style.color = `var(--${name})`;
-    known.set(name, getComputedStyle(probe).color);
+    cached.set(name, getComputedStyle(probe).color);
   }
-  return known.get(name);
+  return cached.get(name);
 }

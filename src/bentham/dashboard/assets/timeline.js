@@ -6,10 +6,10 @@ import { clock, duration, score } from "/assets/format.js";
 import { colour } from "/assets/theme.js";
 
 const COLOURS = 8;
-const MOST_TRIALS = 5000;
+const MAX_TRIALS = 5000;
 const AXIS = 24;
-const SHORTEST = 30; // seconds
-const AHEAD = 0.08; // share of the width for the future, where running trials are expected to end
+const MIN_SECONDS = 30; // shortest time range
+const FUTURE_SHARE = 0.08; // share of the width for the future, where running trials are expected to end
 
 export function timeline({ colourBy, say, now, signal }) {
   const canvas = h("canvas", {
@@ -18,7 +18,7 @@ export function timeline({ colourBy, say, now, signal }) {
   });
   const tip = h("div.tip", { hidden: true });
   const legend = h("ul.legend");
-  const keys = h("p.unseen", { id: "timeline-keys" },
+  const keys = h("p.visually-hidden", { id: "timeline-keys" },
     "Arrow keys move between trials and devices; Enter opens the decision.");
   const node = h("div.chart", {}, legend, h("div.canvas", {}, canvas, tip), keys);
   const trials = new Map();
@@ -28,17 +28,17 @@ export function timeline({ colourBy, say, now, signal }) {
   let width = 0;
   let chosen = null;
   let cut = false; // whether trials were dropped because there were too many
-  let laid = null; // the layout of the latest drawing
+  let layout = null; // the layout of the latest drawing
 
-  function layout() {
+  function computeLayout() {
     const gutter = width < 500 ? 64 : 120;
     const row = Math.max(7, Math.min(24, 460 / Math.max(1, devices.length)));
     const end = now();
     // As far back as requested, but not before the first trial.
-    let first = end - SHORTEST;
+    let first = end - MIN_SECONDS;
     for (const trial of trials.values()) first = Math.min(first, trial.started);
     const from = Math.max(end - seconds, first);
-    const to = end + (end - from) * AHEAD;
+    const to = end + (end - from) * FUTURE_SHARE;
     const scale = (width - gutter) / (to - from);
     const rows = new Map(devices.map((name, place) => [name, place]));
     const x = (time) => gutter + (time - from) * scale;
@@ -47,24 +47,24 @@ export function timeline({ colourBy, say, now, signal }) {
 
   function draw() {
     if (width === 0) return;
-    laid = layout();
-    const dense = window.devicePixelRatio || 1;
-    if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(laid.height * dense)) {
-      canvas.width = Math.round(width * dense);
-      canvas.height = Math.round(laid.height * dense);
+    layout = computeLayout();
+    const ratio = window.devicePixelRatio || 1;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(layout.height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(layout.height * ratio);
       canvas.style.width = `${width}px`;
-      canvas.style.height = `${laid.height}px`;
+      canvas.style.height = `${layout.height}px`;
     }
     const pen = canvas.getContext("2d");
-    pen.setTransform(dense, 0, 0, dense, 0, 0);
-    pen.clearRect(0, 0, width, laid.height);
-    drawGround(pen, laid, devices, width);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, layout.height);
+    drawBackground(pen, layout, devices, width);
     pen.save();
     pen.beginPath();
-    pen.rect(laid.gutter, 0, width - laid.gutter, laid.height - AXIS);
+    pen.rect(layout.gutter, 0, width - layout.gutter, layout.height - AXIS);
     pen.clip();
-    for (const trial of trials.values()) drawTrial(pen, laid, trial, groups.get(colourBy(trial)) ?? 0);
-    if (chosen && trials.has(chosen)) outline(pen, laid, trials.get(chosen));
+    for (const trial of trials.values()) drawTrial(pen, layout, trial, groups.get(colourBy(trial)) ?? 0);
+    if (chosen && trials.has(chosen)) outline(pen, layout, trials.get(chosen));
     pen.restore();
   }
 
@@ -75,7 +75,7 @@ export function timeline({ colourBy, say, now, signal }) {
     }
     // Drop the oldest first: a Map keeps insertion order. Running trials are always shown.
     for (const [id, trial] of trials) {
-      if (trials.size <= MOST_TRIALS) break;
+      if (trials.size <= MAX_TRIALS) break;
       if (trial.ended !== null) cut = trials.delete(id);
     }
   }
@@ -99,14 +99,14 @@ export function timeline({ colourBy, say, now, signal }) {
   }
 
   function at(event) {
-    if (laid === null) return null;
+    if (layout === null) return null;
     const box = canvas.getBoundingClientRect();
     const [left, top] = [event.clientX - box.left, event.clientY - box.top];
-    const device = devices[Math.floor(top / laid.row)];
+    const device = devices[Math.floor(top / layout.row)];
     let found = null;
     for (const trial of trials.values()) {
       if (trial.device !== device) continue;
-      const [start, end] = [laid.x(trial.started), laid.x(shownEnd(trial, laid.end))];
+      const [start, end] = [layout.x(trial.started), layout.x(shownEnd(trial, layout.end))];
       if (left >= start - 2 && left <= Math.max(end, start + 2) + 1) found = trial;
     }
     return found;
@@ -117,12 +117,12 @@ export function timeline({ colourBy, say, now, signal }) {
       tip.hidden = true;
       return;
     }
-    fill(tip, h("strong", {}, trial.model), words(trial).map((line) => h("span", {}, line)));
+    fill(tip, h("strong", {}, trial.model), description(trial).map((line) => h("span", {}, line)));
     tip.hidden = false;
     const side = left > width / 2;
     tip.style.left = side ? "auto" : `${left + 12}px`;
     tip.style.right = side ? `${width - left + 12}px` : "auto";
-    tip.style.top = `${Math.min(top + 12, Math.max(0, laid.height - 90))}px`;
+    tip.style.top = `${Math.min(top + 12, Math.max(0, layout.height - 90))}px`;
   }
 
   function move(rows, places) {
@@ -141,8 +141,8 @@ export function timeline({ colourBy, say, now, signal }) {
     }
     chosen = next.id;
     draw();
-    show(next, laid.x(next.started), laid.row * (devices.indexOf(next.device) + 1));
-    say(`${next.model}, ${words(next).join(", ")}`);
+    show(next, layout.x(next.started), layout.row * (devices.indexOf(next.device) + 1));
+    say(`${next.model}, ${description(next).join(", ")}`);
   }
 
   canvas.addEventListener("pointermove", (event) => {
@@ -182,16 +182,16 @@ export function timeline({ colourBy, say, now, signal }) {
       prune();
       draw();
     },
-    // Replace everything by a response of the server.
-    set(answer, range) {
+    // Replace all trials with those of a response.
+    set(response, range) {
       seconds = range;
       trials.clear();
       cut = false;
-      for (const trial of answer.trials.toReversed()) { // the response is newest first
+      for (const trial of response.trials.toReversed()) { // the response is newest first
         trials.set(trial.id, trial);
         group(trial);
       }
-      this.devices(answer.devices.map((device) => device.name));
+      this.devices(response.devices.map((device) => device.name));
     },
     // Add or update a trial that began or ended.
     put(trial) {
@@ -213,7 +213,7 @@ function shownEnd(trial, now) {
   return trial.ended ?? Math.max(now, trial.started + trial.cost);
 }
 
-function words(trial) {
+function description(trial) {
   const lines = [`for ${trial.name ?? trial.study}${trial.tenant ? ` (${trial.tenant})` : ""}`];
   lines.push(`on ${trial.device}, started ${clock(trial.started)}`);
   if (trial.state === "running") lines.push(`running; expected to take ${duration(trial.cost)}`);
@@ -226,18 +226,18 @@ function words(trial) {
   return lines;
 }
 
-function drawGround(pen, laid, devices, width) {
-  const { gutter, row, x, from, to, end, height } = laid;
+function drawBackground(pen, layout, devices, width) {
+  const { gutter, row, x, from, to, end, height } = layout;
   const bottom = height - AXIS;
   pen.font = "12px system-ui, sans-serif";
   pen.textBaseline = "middle";
-  const every = Math.ceil(13 / row);
+  const labelStride = Math.ceil(13 / row);
   devices.forEach((name, place) => {
     if (place % 2) {
       pen.fillStyle = colour("raised");
       pen.fillRect(gutter, place * row, width - gutter, row);
     }
-    if (place % every) return;
+    if (place % labelStride) return;
     pen.fillStyle = colour("soft");
     pen.textAlign = "left";
     pen.fillText(clipped(pen, name, gutter - 8), 0, (place + 0.5) * row);
@@ -255,8 +255,8 @@ function drawGround(pen, laid, devices, width) {
   pen.fillRect(x(end), 0, 1.5, bottom);
 }
 
-function drawTrial(pen, laid, trial, place) {
-  const { row, x, end, rows } = laid;
+function drawTrial(pen, layout, trial, place) {
+  const { row, x, end, rows } = layout;
   const line = rows.get(trial.device);
   if (line === undefined) return;
   const [top, high] = [line * row + 1, row - 2];
@@ -295,17 +295,17 @@ function drawTrial(pen, laid, trial, place) {
   }
 }
 
-function outline(pen, laid, trial) {
-  const top = laid.rows.get(trial.device) * laid.row;
-  const [left, right] = [laid.x(trial.started), laid.x(shownEnd(trial, laid.end))];
+function outline(pen, layout, trial) {
+  const top = layout.rows.get(trial.device) * layout.row;
+  const [left, right] = [layout.x(trial.started), layout.x(shownEnd(trial, layout.end))];
   pen.strokeStyle = colour("ink");
   pen.lineWidth = 2;
-  pen.strokeRect(left, top + 1, Math.max(3, right - left), laid.row - 2);
+  pen.strokeRect(left, top + 1, Math.max(3, right - left), layout.row - 2);
 }
 
-function clipped(pen, text, most) {
-  if (pen.measureText(text).width <= most) return text;
-  let length = Math.max(1, Math.floor((text.length * most) / pen.measureText(text).width) - 1);
-  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > most) length -= 1;
+function clipped(pen, text, maxWidth) {
+  if (pen.measureText(text).width <= maxWidth) return text;
+  let length = Math.max(1, Math.floor((text.length * maxWidth) / pen.measureText(text).width) - 1);
+  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > maxWidth) length -= 1;
   return `${text.slice(0, length)}…`;
 }

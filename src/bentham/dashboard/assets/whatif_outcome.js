@@ -10,63 +10,63 @@ import {
 } from "/assets/whatif_words.js";
 
 const STYLES = { bentham: "main", "round-robin": "second" };
-const WIDE = 12; // times that differ by more than this factor get a logarithmic axis
+const LOG_FACTOR = 12; // times that differ by a larger factor get a logarithmic axis
 const DOUBLES = [1, 2, 4, 8, 16, 32, 64];
 const MARKS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 36000, 86400, 172800, 432000,
   864000, 2592000, 7776000];
 
 export function outcome(first, cancel) {
   const answer = h("p.whatif-answer");
-  const follows = h("ul.whatif-more");
+  const conclusions = h("ul.whatif-more");
   const notes = h("ul.whatif-notes");
   const state = h("span");
   const bar = h("progress", { max: 1, "aria-label": "Progress of the simulation" });
   const share = h("span.quiet");
   const stop = h("button.danger", { type: "button", onclick: async () => {
     stop.disabled = true;
-    await cancel().catch((error) => fill(said, notice("bad", error.message)));
+    await cancel().catch((error) => fill(message, notice("bad", error.message)));
     stop.disabled = false;
   } }, "Cancel");
-  const said = h("div");
+  const message = h("div");
   const running = h("div.whatif-running", {}, bar, share, stop);
   const times = timesFigure();
   const curves = curvesFigure(first);
-  const keep = h("button", { type: "button", onclick: () => download(latest, times, curves) }, "Save the picture (SVG)");
-  const print = h("button", { type: "button", onclick: () => window.print() }, "Print");
-  const pictures = h("div.columns", {}, times.node, curves.node);
+  const saveButton = h("button", { type: "button", onclick: () => download(latest, times, curves) }, "Save the picture (SVG)");
+  const printButton = h("button", { type: "button", onclick: () => window.print() }, "Print");
+  const charts = h("div.columns", {}, times.node, curves.node);
   let latest = first;
 
   const node = h("div.form", {},
     h("section.panel", { "aria-label": "The answer" },
-      h("div.heading", {}, h("h2", {}, "The answer"), h("div.beside", {}, state, keep, print)),
-      said, running, answer, follows, notes),
-    pictures);
+      h("div.heading", {}, h("h2", {}, "The answer"), h("div.extras", {}, state, saveButton, printButton)),
+      message, running, answer, conclusions, notes),
+    charts);
 
   return {
     node,
     set(run) {
       latest = run;
-      const has = run.answers.length > 0;
+      const hasAnswers = run.answers.length > 0;
       fill(state, badge(run.state));
-      fill(said, trouble(run));
+      fill(message, problem(run));
       running.hidden = run.state !== "waiting" && run.state !== "running";
       bar.value = run.progress;
       share.textContent = run.state === "waiting" ? "Waiting for another simulation to end"
-        : has ? `${percent(run.progress)}, ${run.simulated} of ${run.draws} draws; the answer improves with each`
+        : hasAnswers ? `${percent(run.progress)}, ${run.simulated} of ${run.draws} draws; the answer improves with each`
           : "Reading the studies and drawing the first scores …";
-      answer.textContent = has ? sentence(run) : question(run);
-      fill(follows, more(run).map((line) => h("li", {}, line)));
+      answer.textContent = hasAnswers ? sentence(run) : question(run);
+      fill(conclusions, more(run).map((line) => h("li", {}, line)));
       fill(notes, h("li", {}, basis(run)), run.notes.map((line) => h("li", {}, line)));
-      notes.hidden = !has;
-      pictures.hidden = keep.hidden = print.hidden = !has;
-      if (!has) return;
+      notes.hidden = !hasAnswers;
+      charts.hidden = saveButton.hidden = printButton.hidden = !hasAnswers;
+      if (!hasAnswers) return;
       times.set(run);
       curves.set(run);
     },
   };
 }
 
-function trouble(run) {
+function problem(run) {
   if (run.state === "failed") return notice("bad", `The simulation failed: ${run.reason}`);
   if (run.state === "cancelled") {
     return notice("warn", "The simulation was cancelled",
@@ -101,7 +101,7 @@ function timesFigure() {
     ]),
   ], { key: (row) => row.devices });
   const picture = figure("How long it takes", drawing.node,
-    { beside: [h("span.estimate", {}, "estimate")], table: list });
+    { extras: [h("span.estimate", {}, "estimate")], table: list });
 
   return {
     node: picture.node,
@@ -109,7 +109,7 @@ function timesFigure() {
     set(run) {
       const found = run.answers.flatMap((each) => [each.median, each.low, each.high]).filter(known);
       const [least, most] = [Math.min(...found), Math.max(...found)];
-      y.log = found.length > 0 && least > 0 && most > WIDE * least;
+      y.log = found.length > 0 && least > 0 && most > LOG_FACTOR * least;
       const top = most * (y.log ? 1.15 : 1.05);
       const sorted = (policy) => run.answers.filter((each) => each.policy === policy)
         .sort((one, other) => one.devices - other.devices);
@@ -121,8 +121,8 @@ function timesFigure() {
         })),
         bands: policies.flatMap((policy) => bandsOf(sorted(policy), top).map((band) => ({ style: STYLES[policy], ...band }))),
         marks: policies.map((policy) => {
-          const there = sorted(policy).filter((each) => known(each.median));
-          return { style: STYLES[policy], x: there.map((each) => each.devices), y: there.map((each) => each.median) };
+          const reached = sorted(policy).filter((each) => known(each.median));
+          return { style: STYLES[policy], x: reached.map((each) => each.devices), y: reached.map((each) => each.median) };
         }),
         guides: run.devices === run.now ? [{ x: run.now, name: `now: ${run.now}` }]
           : [{ x: run.now, name: `now: ${run.now}` }, { x: run.devices, name: `requested: ${run.devices}` }],
@@ -190,7 +190,7 @@ function curvesFigure(first) {
       name: nameOf(each), align: "right", value: (row) => row[nameOf(each)], show: (row) => regret(row[nameOf(each)]) })),
   ], { key: (row) => row.time });
   const picture = figure("Mean regret over time", drawing.node,
-    { beside: [h("span.estimate", {}, "estimate")], table: list });
+    { extras: [h("span.estimate", {}, "estimate")], table: list });
   return {
     node: picture.node,
     chart: drawing.node,

@@ -3,7 +3,7 @@
 import { duration, known, number, percent, plural } from "/assets/format.js";
 
 export const POLICIES = { bentham: "Bentham", "round-robin": "Round robin" };
-const LITTLE = 1.1; // up to this factor longer than the shortest time counts as nearly as short
+const NEARLY_SHORTEST = 1.1; // times up to this factor above the shortest count as nearly as short
 
 export function answerOf(run, devices, policy) {
   return run.answers.find((each) => each.devices === devices && each.policy === policy) ?? null;
@@ -12,13 +12,13 @@ export function answerOf(run, devices, policy) {
 export const regret = (value) => number(value, 2);
 export const devicesOf = (count) => plural(count, "device");
 
-// The time it takes, with its range.
+// The median time, with its range.
 export function span(answer) {
   if (answer === null) return "not simulated";
   if (!known(answer.median)) return "longer than simulated";
   const about = duration(answer.median);
-  const sure = duration(answer.low) === about && duration(answer.high) === about;
-  return sure ? about : `${about} (${range(answer)})`;
+  const certain = duration(answer.low) === about && duration(answer.high) === about;
+  return certain ? about : `${about} (${range(answer)})`;
 }
 
 export function range({ low, high }) {
@@ -29,66 +29,66 @@ export function range({ low, high }) {
 // The question in short.
 export function question(run) {
   const level = known(run.regret) ? regret(run.regret) : "half of the current mean regret";
-  const given = run.devices === run.now ? `${devicesOf(run.now)}, as now` : `${devicesOf(run.devices)} instead of ${run.now}`;
-  return `${given}: when is mean regret below ${level}?`;
+  const condition = run.devices === run.now ? `${devicesOf(run.now)}, as now` : `${devicesOf(run.devices)} instead of ${run.now}`;
+  return `${condition}: when is mean regret below ${level}?`;
 }
 
 // The answer in one sentence.
 export function sentence(run) {
-  const asked = answerOf(run, run.devices, "bentham");
-  if (asked === null) return "No answer yet.";
+  const requested = answerOf(run, run.devices, "bentham");
+  if (requested === null) return "No answer yet.";
   const level = regret(run.regret);
   if (run.estimate <= run.regret) {
     return `Mean regret is already about ${regret(run.estimate)}, which is not above ${level}.`;
   }
   const same = run.devices === run.now;
-  const given = same ? `With the current ${devicesOf(run.now)},`
+  const condition = same ? `With the current ${devicesOf(run.now)},`
     : `With ${devicesOf(run.devices)} instead of ${run.now},`;
   const now = answerOf(run, run.now, "bentham");
-  const alike = now !== null && duration(now.median) === duration(asked.median);
-  const rather = same || now === null ? "" : alike ? `, the same as with ${run.now}`
+  const equal = now !== null && duration(now.median) === duration(requested.median);
+  const comparison = same || now === null ? "" : equal ? `, the same as with ${run.now}`
     : known(now.median) ? `, instead of ${span(now)}` : `; with ${run.now} it would take longer than simulated`;
-  if (!known(asked.median)) {
-    return `${given} mean regret is not expected to fall below ${level} within the simulated time ` +
-      `(it did in ${percent(asked.reached)} of the draws)${rather}.`;
+  if (!known(requested.median)) {
+    return `${condition} mean regret is not expected to fall below ${level} within the simulated time ` +
+      `(it did in ${percent(requested.reached)} of the draws)${comparison}.`;
   }
-  return `${given} mean regret is expected to fall below ${level} in ${span(asked)}${rather}.`;
+  return `${condition} mean regret is expected to fall below ${level} in ${span(requested)}${comparison}.`;
 }
 
 // Further conclusions.
 export function more(run) {
-  const asked = answerOf(run, run.devices, "bentham");
-  const robin = answerOf(run, run.devices, "round-robin");
-  if (asked === null || !known(asked.median) || run.estimate <= run.regret) return [];
-  const said = [];
-  if (robin !== null) {
-    said.push(`Round robin with ${devicesOf(run.devices)} would take ${span(robin)}.`);
+  const requested = answerOf(run, run.devices, "bentham");
+  const roundRobin = answerOf(run, run.devices, "round-robin");
+  if (requested === null || !known(requested.median) || run.estimate <= run.regret) return [];
+  const sentences = [];
+  if (roundRobin !== null) {
+    sentences.push(`Round robin with ${devicesOf(run.devices)} would take ${span(roundRobin)}.`);
     const others = run.answers.filter((each) => each.policy === "round-robin");
-    const enough = others.filter((each) => known(each.median) && each.median <= asked.median);
+    const enough = others.filter((each) => known(each.median) && each.median <= requested.median);
     const most = Math.max(...others.map((each) => each.devices));
     if (enough.length) {
       const least = Math.min(...enough.map((each) => each.devices));
-      if (least > run.devices) said.push(`Round robin needs ${devicesOf(least)} to be as fast (among the numbers simulated).`);
-    } else if (most > run.devices) said.push(`Round robin would not be as fast even with ${devicesOf(most)}.`);
+      if (least > run.devices) sentences.push(`Round robin needs ${devicesOf(least)} to be as fast (among the numbers simulated).`);
+    } else if (most > run.devices) sentences.push(`Round robin would not be as fast even with ${devicesOf(most)}.`);
   }
   const ours = run.answers.filter((each) => each.policy === "bentham" && known(each.median));
   const shortest = Math.min(...ours.map((each) => each.median));
-  const least = Math.min(...ours.filter((each) => each.median <= LITTLE * shortest).map((each) => each.devices));
+  const least = Math.min(...ours.filter((each) => each.median <= NEARLY_SHORTEST * shortest).map((each) => each.devices));
   const most = Math.max(...ours.map((each) => each.devices));
-  if (least < most) said.push(`Going beyond ${devicesOf(least)} gains little: ${most} are less than 10 % faster.`);
-  return said;
+  if (least < most) sentences.push(`Going beyond ${devicesOf(least)} gains little: ${most} are less than 10 % faster.`);
+  return sentences;
 }
 
 // The summary of the first chart.
 export function describeTimes(run) {
   const parts = Object.entries(POLICIES).map(([policy, name]) => {
     const all = run.answers.filter((each) => each.policy === policy);
-    const there = all.filter((each) => known(each.median));
-    const missed = all.filter((each) => !known(each.median)).map((each) => each.devices);
-    const ends = there.length
-      ? `from ${duration(there[0].median)} with ${there[0].devices} to ${duration(there.at(-1).median)} with ${there.at(-1).devices}`
+    const reached = all.filter((each) => known(each.median));
+    const unreached = all.filter((each) => !known(each.median)).map((each) => each.devices);
+    const ends = reached.length
+      ? `from ${duration(reached[0].median)} with ${reached[0].devices} to ${duration(reached.at(-1).median)} with ${reached.at(-1).devices}`
       : "not within the simulated time";
-    const gap = missed.length && there.length ? `; not reached with ${missed.join(", ")}` : "";
+    const gap = unreached.length && reached.length ? `; not reached with ${unreached.join(", ")}` : "";
     return `${name}: ${ends}${gap}`;
   });
   return `Time until mean regret is below ${regret(run.regret)}, by number of devices. ${parts.join(". ")}. ` +

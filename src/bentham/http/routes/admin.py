@@ -23,9 +23,9 @@ class CsvResponse(Response):
 
 
 @router.post("/tenants", status_code=201, response_model=wire.TenantView, tags=["tenants"])
-async def create_tenant(request: Request, asked: wire.TenantCreate) -> Response:
+async def create_tenant(request: Request, body: wire.TenantCreate) -> Response:
     """Create a tenant. Requires an admin token."""
-    return answered(await change(request, commands.create_tenant, asked), 201)
+    return answered(await change(request, commands.create_tenant, body), 201)
 
 
 @router.get("/tenants", response_model=Page[wire.TenantView], tags=["tenants"])
@@ -41,16 +41,16 @@ async def show_tenant(request: Request, tenant: str) -> Response:
 
 
 @router.patch("/tenants/{tenant}", response_model=wire.TenantView, tags=["tenants"])
-async def change_tenant(request: Request, tenant: str, asked: wire.TenantChange) -> Response:
+async def change_tenant(request: Request, tenant: str, body: wire.TenantChange) -> Response:
     """Change a tenant's weight or limits. Requires an admin token."""
-    return answered(await change(request, commands.change_tenant, tenant, asked))
+    return answered(await change(request, commands.change_tenant, tenant, body))
 
 
 @router.post("/tokens", status_code=201, response_model=wire.IssuedToken, tags=["tokens"])
-async def issue_token(request: Request, asked: wire.TokenCreate) -> Response:
+async def issue_token(request: Request, body: wire.TokenCreate) -> Response:
     """Issue a token. Store its secret: only this response contains it. Requires an admin token."""
     name, secret = new_token()
-    view = await change(request, commands.issue_token, asked, name, secret)
+    view = await change(request, commands.issue_token, body, name, secret)
     return answered({**view, "secret": secret}, 201)
 
 

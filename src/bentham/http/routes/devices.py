@@ -24,37 +24,37 @@ router = APIRouter(prefix="/v1", responses=PROBLEMS)
     responses={204: {"description": "There is nothing to run now; request again."}},
     tags=["devices"],
 )
-async def lease(request: Request, device: str, asked: wire.LeaseRequest) -> Response:
+async def lease(request: Request, device: str, body: wire.LeaseRequest) -> Response:
     """Request a trial for an idle device; the response is a lease with a fence."""
     service, token = context_of(request).service, token_of(request)
     stamp = replace(await stamp_of(request), device=device)
-    view = await service.lease(token, device, asked.wait, stamp, request.is_disconnected)
+    view = await service.lease(token, device, body.wait, stamp, request.is_disconnected)
     return Response(status_code=204) if view is None else answered(view)
 
 
 @router.post("/trials/{trial}/heartbeat", response_model=wire.Renewal, tags=["trials"])
-async def heartbeat(request: Request, trial: str, asked: wire.Heartbeat) -> Response:
+async def heartbeat(request: Request, trial: str, body: wire.Heartbeat) -> Response:
     """Renew the lease of a running trial and report its progress; 409 if it has ended."""
     service = context_of(request).service
-    return answered(await service.heartbeat(token_of(request), trial, asked))
+    return answered(await service.heartbeat(token_of(request), trial, body))
 
 
 @router.post("/trials/{trial}/complete", response_model=wire.TrialView, tags=["trials"])
-async def complete_trial(request: Request, trial: str, asked: wire.Complete) -> Response:
+async def complete_trial(request: Request, trial: str, body: wire.Complete) -> Response:
     """Report a trial's score. A repeat gets the same response; a late report gets 409."""
-    return answered(await change(request, commands.complete_trial, trial, asked))
+    return answered(await change(request, commands.complete_trial, trial, body))
 
 
 @router.post("/trials/{trial}/fail", response_model=wire.TrialView, tags=["trials"])
-async def fail_trial(request: Request, trial: str, asked: wire.Fail) -> Response:
+async def fail_trial(request: Request, trial: str, body: wire.Fail) -> Response:
     """Report that a trial ended without a score; its arm may be retried unless `final`."""
-    return answered(await change(request, commands.fail_trial, trial, asked))
+    return answered(await change(request, commands.fail_trial, trial, body))
 
 
 @router.post("/trials/{trial}/release", response_model=wire.TrialView, tags=["trials"])
-async def release_trial(request: Request, trial: str, asked: wire.Release) -> Response:
+async def release_trial(request: Request, trial: str, body: wire.Release) -> Response:
     """Release a trial without a result; it does not count as an attempt."""
-    return answered(await change(request, commands.release_trial, trial, asked))
+    return answered(await change(request, commands.release_trial, trial, body))
 
 
 @router.get("/trials/{trial}/data", tags=["trials"], response_class=Response)
@@ -74,9 +74,9 @@ async def keep_log(
 
 
 @router.post("/devices", status_code=201, response_model=wire.DeviceView, tags=["devices"])
-async def register_device(request: Request, asked: wire.DeviceCreate) -> Response:
+async def register_device(request: Request, body: wire.DeviceCreate) -> Response:
     """Register a device. If it is registered already, the trial that it runs is lost."""
-    return answered(await change(request, commands.register_device, asked), 201)
+    return answered(await change(request, commands.register_device, body), 201)
 
 
 @router.get("/devices", response_model=Page[wire.DeviceView], tags=["devices"])

@@ -16,25 +16,25 @@ logger = structlog.get_logger("bentham.http")
 
 
 @router.post("/session", response_model=wire.SessionView)
-async def sign_in(request: Request, asked: wire.SignIn) -> Response:
+async def sign_in(request: Request, body: wire.SignIn) -> Response:
     """Sign in with an admin's or a tenant's token; the response sets a session cookie.
 
     The cookie replaces `Authorization` on every path. Changes by cookie also need the header
     `X-CSRF-Token`. A session ends with its token, after 12 hours without use (30 days with `keep`),
     and when the server restarts.
     """
-    context, token = context_of(request), asked.token.strip()
+    context, token = context_of(request), body.token.strip()
     caller = await context.service.read(token, queries.caller)
     if caller.role == "device":
         raise Forbidden("a device token cannot sign in; use an admin's or a tenant's token")
-    before = session_of(request)
-    if before is not None:
-        context.sessions.end(before)
-    session, cookie = context.sessions.begin(caller.token, token, asked.keep)
+    previous = session_of(request)
+    if previous is not None:
+        context.sessions.end(previous)
+    session, cookie = context.sessions.begin(caller.token, token, body.keep)
     logger.info("signed in", token=caller.token, request=request_id(request))
-    answer = _told(session, caller, session.csrf)
-    answer.headers["set-cookie"] = cookie
-    return answer
+    response = _session_response(session, caller, session.csrf)
+    response.headers["set-cookie"] = cookie
+    return response
 
 
 @router.get(
@@ -44,25 +44,25 @@ async def show_session(request: Request) -> Response:
     """Show who is signed in by the cookie; 204 without a cookie."""
     if session_of(request) is None and "authorization" not in request.headers:
         return Response(status_code=204)
-    session = _required(request)
-    return _told(session, await look(request, queries.owner))
+    session = _required_session(request)
+    return _session_response(session, await look(request, queries.owner))
 
 
 @router.delete("/session", status_code=204, response_class=Response)
 async def sign_out(request: Request) -> Response:
     """Sign out: the session and its streams end; the token stays valid."""
-    cookie = context_of(request).sessions.end(_required(request))
+    cookie = context_of(request).sessions.end(_required_session(request))
     return Response(status_code=204, headers={"set-cookie": cookie})
 
 
-def _required(request: Request) -> Session:
+def _required_session(request: Request) -> Session:
     session = session_of(request)
     if session is None:
         raise Unauthenticated(ENDED)
     return session
 
 
-def _told(session: Session, caller: Caller, csrf: str | None = None) -> Response:
+def _session_response(session: Session, caller: Caller, csrf: str | None = None) -> Response:
     return answered(
         {
             "id": session.name,

@@ -62,12 +62,12 @@ async def _lines(
                 yield b"event: reset\ndata: {}\n\n"
             else:
                 yield b": hello\n\n"
-                async for told in missed:
-                    if not _good(context, token, session):  # the client may read slowly
+                async for message in missed:
+                    if not _is_valid(context, token, session):  # the client may read slowly
                         return
-                    yield _line(told)
+                    yield _line(message)
             while not subscription.cut:
-                if not _good(context, token, session):  # revoked or expired
+                if not _is_valid(context, token, session):  # revoked or expired
                     break
                 try:
                     async with asyncio.timeout(ALIVE_SECONDS):
@@ -75,7 +75,7 @@ async def _lines(
                 except TimeoutError:
                     yield b": alive\n\n"
                     continue
-                if latest is None or not _good(context, token, session):
+                if latest is None or not _is_valid(context, token, session):
                     break
                 yield _line(latest)
         except Refusal:  # the server stops or has lost its storage; the client reconnects
@@ -85,7 +85,7 @@ async def _lines(
                 session.streams.discard(subscription)
 
 
-def _good(context: Context, token: str, session: Session | None) -> bool:
+def _is_valid(context: Context, token: str, session: Session | None) -> bool:
     if session is not None and not context.sessions.use(session):
         return False
     if context.service.ready and context.service.caller(token) is None:
@@ -95,7 +95,7 @@ def _good(context: Context, token: str, session: Session | None) -> bool:
     return True
 
 
-def _line(told: Told) -> bytes:
+def _line(message: Told) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (
-        told.number, told.kind.encode(), encoded(told.view),
+        message.number, message.kind.encode(), encoded(message.view),
     )  # fmt: skip

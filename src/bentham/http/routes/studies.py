@@ -18,10 +18,10 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="The maximum number of i
 
 
 @router.post("/studies", status_code=201, response_model=wire.StudyView, tags=["studies"])
-async def create_study(request: Request, asked: wire.StudyCreate) -> Response:
+async def create_study(request: Request, body: wire.StudyCreate) -> Response:
     """Create a study; its trials start as soon as devices are free."""
     catalog = context_of(request).service.catalog
-    return answered(await change(request, commands.create_study, asked, catalog), 201)
+    return answered(await change(request, commands.create_study, body, catalog), 201)
 
 
 @router.get("/studies", response_model=Page[wire.StudyView], tags=["studies"])

@@ -12,7 +12,7 @@ router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["what if"])
 
 
 @router.post("/whatif", status_code=202, response_model=wire.WhatIf)
-async def ask_what_if(request: Request, asked: wire.WhatIfCreate) -> Response:
+async def ask_what_if(request: Request, body: wire.WhatIfCreate) -> Response:
     """Ask when mean regret would fall below a level; the answer is computed in the background.
 
     One question is computed at a time, up to four wait, and the latest twenty are kept until the
@@ -20,7 +20,7 @@ async def ask_what_if(request: Request, asked: wire.WhatIfCreate) -> Response:
     """
     service, token = context_of(request).service, token_of(request)
     key = await key_of(request, token)
-    return answered(await service.ask_what_if(token, asked, key), 202)
+    return answered(await service.ask_what_if(token, body, key), 202)
 
 
 @router.get("/whatif", response_model=Page[wire.WhatIf])

@@ -7,7 +7,7 @@ from bentham.service.commands.tenants import new_id
 from bentham.service.engine.rules import Events
 from bentham.service.engine.scope import Caller
 from bentham.service.engine.turn import Look, Turn, allowed
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.fold.entities import Dataset
 from bentham.service.refusals import Conflicting
 from bentham.service.views.entities import View, dataset_view
@@ -90,7 +90,7 @@ def add_dataset(turn: Turn, tenant: str | None, upload: Upload) -> Events:
     check_room(turn, tenant, upload)
     found, owner = upload.found, owner_of(turn.caller, tenant)
     return [
-        happened.DatasetAdded(
+        events.DatasetAdded(
             new_id("d"),
             owner,
             upload.name,
@@ -146,7 +146,7 @@ def drop_dataset(turn: Turn, name: str) -> Events:
         raise Conflicting(
             f"study {used[0].name!r} ({used[0].id}) uses dataset {name!r}; close it first"
         )
-    return [happened.DatasetDropped(dataset.id, dataset.tenant)]
+    return [events.DatasetDropped(dataset.id, dataset.tenant)]
 
 
 @allowed(*OWNERS)

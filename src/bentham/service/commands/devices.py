@@ -6,7 +6,7 @@ from bentham import wire
 from bentham.service.commands.tenants import new_id
 from bentham.service.engine.rules import Events, leaving
 from bentham.service.engine.turn import Turn, allowed
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.fold.entities import Device, Trial
 from bentham.service.fold.pool import Pool
 from bentham.service.refusals import Conflicting
@@ -28,7 +28,7 @@ def register_device(turn: Turn, body: wire.DeviceCreate) -> Events:
     if known is None and len(pool.devices) >= MOST_DEVICES:
         raise Conflicting(f"there are already {MOST_DEVICES:,} devices, the maximum")
     gone = [] if known is None else leaving(known, "the device registered again")
-    return [*gone, happened.DeviceRegistered(body.name, body.kind, caller.token)]
+    return [*gone, events.DeviceRegistered(body.name, body.kind, caller.token)]
 
 
 @allowed(*RUNNERS)
@@ -38,7 +38,7 @@ def leave_device(turn: Turn, name: str) -> Events:
 
 
 @dataclass(slots=True)
-class Waiting:
+class WaitingDevice:
     """A device's request for a trial, which may take several turns.
 
     A worker that died may leave an open request behind. Once the device has registered again,
@@ -77,7 +77,7 @@ class NothingToRun:
 
 
 @allowed(*RUNNERS)
-def lease(turn: Turn, waiting: Waiting, nothing: NothingToRun) -> Events:
+def lease(turn: Turn, waiting: WaitingDevice, nothing: NothingToRun) -> Events:
     """Lease a trial to an idle device; no event if there is nothing to run."""
     pool, device = turn.whole(), turn.scope.device(waiting.name)
     waiting.check(device)
@@ -95,7 +95,7 @@ def lease(turn: Turn, waiting: Waiting, nothing: NothingToRun) -> Events:
         return []
     tried = pool.studies[decision.study].shared.tried.get(decision.model)
     attempt = 1 if tried is None else tried.losses + 1
-    return [happened.TrialLeased(new_id("t"), decision, attempt, barred)]
+    return [events.TrialLeased(new_id("t"), decision, attempt, barred)]
 
 
 # -- trials
@@ -121,14 +121,14 @@ def complete_trial(turn: Turn, name: str, body: wire.Complete) -> Events:
     if same and trial.state == "complete":
         return []
     trial = held(turn, name, body.fence)
-    return [happened.TrialCompleted(trial.id, body.score, body.metrics, body.scores)]
+    return [events.TrialCompleted(trial.id, body.score, body.metrics, body.scores)]
 
 
 @allowed(*RUNNERS)
 def fail_trial(turn: Turn, name: str, body: wire.Fail) -> Events:
     """End a trial without a score."""
     trial = held(turn, name, body.fence)
-    return [happened.TrialFailed(trial.id, body.reason, body.final)]
+    return [events.TrialFailed(trial.id, body.reason, body.final)]
 
 
 @allowed(*RUNNERS)
@@ -139,5 +139,5 @@ def release_trial(turn: Turn, name: str, body: wire.Release) -> Events:
     others = (each for each in turn.whole().devices if each != trial.device)
     if body.unable and all(each in unable for each in others):
         # No device can run it: otherwise it would be leased and released forever.
-        return [happened.TrialFailed(trial.id, body.reason, True)]
-    return [happened.TrialReleased(trial.id, body.reason, body.unable)]
+        return [events.TrialFailed(trial.id, body.reason, True)]
+    return [events.TrialReleased(trial.id, body.reason, body.unable)]

@@ -12,7 +12,7 @@ from bentham.errors import InvalidInput
 from bentham.service.commands.tenants import MOST_MODELS, new_id
 from bentham.service.engine.rules import Events
 from bentham.service.engine.turn import Shared, Turn, allowed
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.fold.entities import Dataset, Description, Study, Tenant
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views import queries
@@ -31,8 +31,9 @@ MOST_TRAINED_COLUMNS = 500_000
 OWNERS = ("admin", "tenant")
 OVER_DATA = "data:"  # followed by a digest of what scores depend on
 # Everything that a score depends on, except the model.
-_MATTERS = ("hash", "format", "delimiter", "target", "task", "metric", "columns", "split")
-_KEPT = ("bytes", "classes", "notes")  # stored as well, although scores do not depend on them
+_SCORE_FIELDS = ("hash", "format", "delimiter", "target", "task", "metric", "columns", "split")
+# Stored as well, although scores do not depend on them.
+_OTHER_FIELDS = ("bytes", "classes", "notes")
 # The first candidates over all algorithms are standard. They count towards no limit, so that a
 # study can always use them, however many other models have been listed.
 STANDARD_CANDIDATES = 100
@@ -54,32 +55,32 @@ class _Choice:
 
 
 @allowed(*OWNERS)
-def create_study(turn: Turn, asked: wire.StudyCreate, catalog: Catalog) -> Events:
+def create_study(turn: Turn, body: wire.StudyCreate, catalog: Catalog) -> Events:
     """Create a study for the caller's tenant, or for the tenant that an admin names."""
-    tenant = turn.scope.tenant_for(asked.tenant)
-    if asked.name in tenant.studies:
-        raise Conflicting(f"a study {asked.name!r} already exists; pick another name")
+    tenant = turn.scope.tenant_for(body.tenant)
+    if body.name in tenant.studies:
+        raise Conflicting(f"a study {body.name!r} already exists; pick another name")
     if len(tenant.studies) >= MOST_STUDIES_OF_TENANT or turn.shared.studies >= MOST_STUDIES:
         raise Conflicting("the maximum number of studies is reached; ask the operator")
-    choice = _listed(asked) if asked.models else _drawn(turn.shared, tenant, asked, catalog)
+    choice = _listed(body) if body.models else _drawn(turn.shared, tenant, body, catalog)
     _refuse_too_many(turn.shared, tenant, choice)
-    deadline = asked.stop.deadline
+    deadline = body.stop.deadline
     if deadline is not None and deadline <= turn.now:
         raise Invalid("the deadline has already passed; give a later one, or none")
     _refuse_other_costs(turn.shared, tenant, choice.dataset, choice.models)
     return [
-        happened.StudyCreated(
+        events.StudyCreated(
             new_id("s"),
             tenant.name,
-            asked.name,
+            body.name,
             choice.dataset,
             choice.metric,
             choice.models,
-            asked.weight,
-            asked.floor,
+            body.weight,
+            body.floor,
             choice.rows,
             choice.columns,
-            asked.stop.model_dump(exclude_none=True),
+            body.stop.model_dump(exclude_none=True),
             choice.drawn,
             choice.described,
             choice.data,
@@ -88,36 +89,36 @@ def create_study(turn: Turn, asked: wire.StudyCreate, catalog: Catalog) -> Event
     ]
 
 
-def _listed(asked: wire.StudyCreate) -> _Choice:
+def _listed(body: wire.StudyCreate) -> _Choice:
     """Use the models listed in the request; the dataset is only a name."""
-    dataset = asked.dataset or asked.name
+    dataset = body.dataset or body.name
     if dataset.startswith(OVER_DATA):
         raise Invalid(
             f"dataset names that begin with {OVER_DATA!r} are reserved for the server; pick another"
         )
-    metric = asked.metric or "score"
-    models = dict(asked.models)
-    return _Choice(models, {}, dataset, metric, asked.rows, asked.columns)
+    metric = body.metric or "score"
+    models = dict(body.models)
+    return _Choice(models, {}, dataset, metric, body.rows, body.columns)
 
 
-def _drawn(shared: Shared, tenant: Tenant, asked: wire.StudyCreate, catalog: Catalog) -> _Choice:
+def _drawn(shared: Shared, tenant: Tenant, body: wire.StudyCreate, catalog: Catalog) -> _Choice:
     """Draw models from the catalogue, for a stored dataset or for the models' own data."""
-    count = asked.candidates or DEFAULT_CANDIDATES
+    count = body.candidates or DEFAULT_CANDIDATES
     try:
-        if asked.data is None:
-            found = catalog.candidates(None, count, asked.algorithms)
+        if body.data is None:
+            found = catalog.candidates(None, count, body.algorithms)
             models, described = _named(shared, found)
-            over = _listed(asked)
-            return replace(over, models=models, described=described, drawn=True)
-        dataset = _dataset_of(shared, tenant, asked.data.dataset)
-        training = plan(_data_file(dataset), _plan_request(asked.data, asked.metric))
-        found = catalog.candidates(training.task, count, asked.algorithms)
+            listed = _listed(body)
+            return replace(listed, models=models, described=described, drawn=True)
+        dataset = _dataset_of(shared, tenant, body.data.dataset)
+        training = plan(_data_file(dataset), _plan_request(body.data, body.metric))
+        found = catalog.candidates(training.task, count, body.algorithms)
     except InvalidInput as error:
         raise Invalid(str(error)) from None
     standard = catalog.candidates(training.task, STANDARD_CANDIDATES)
     models, described = _named(shared, found, standard)
-    said = training.model_dump()
-    key = OVER_DATA + _digest({name: said[name] for name in _MATTERS})
+    fields = training.model_dump()
+    key = OVER_DATA + _digest({name: fields[name] for name in _SCORE_FIELDS})
     known = shared.arms(tenant, key)
     if known is None and tenant.trained_columns + len(training.columns) > MOST_TRAINED_COLUMNS:
         raise Conflicting(
@@ -133,7 +134,9 @@ def _drawn(shared: Shared, tenant: Tenant, asked: wire.StudyCreate, catalog: Cat
         len(training.columns),
         True,
         {"dataset": dataset.id, "name": dataset.name},
-        {} if known is not None else {name: said[name] for name in (*_MATTERS, *_KEPT)},
+        {}
+        if known is not None
+        else {name: fields[name] for name in (*_SCORE_FIELDS, *_OTHER_FIELDS)},
     )
 
 
@@ -235,10 +238,10 @@ def _refuse_other_costs(
         )
     for other in arms.studies if arms else ():
         for model, cost in models.items() if other.state != "closed" else ():
-            said = other.models.get(model)
-            if cost is not None and said is not None and said != cost:
+            known = other.models.get(model)
+            if cost is not None and known is not None and known != cost:
                 raise Invalid(
-                    f"in study {other.name!r}, model {model!r} costs {said:g} on dataset "
+                    f"in study {other.name!r}, model {model!r} costs {known:g} on dataset "
                     f"{dataset!r}, in this one {cost:g}; one arm has one cost: make them agree"
                 )
 
@@ -247,14 +250,14 @@ def _refuse_other_costs(
 def pause_study(turn: Turn, name: str) -> Events:
     """Pause a study: no new trials until it is resumed."""
     study = _not_closed(turn.scope.study(name))
-    return [] if study.state == "paused" else [happened.StudyPaused(study.id)]
+    return [] if study.state == "paused" else [events.StudyPaused(study.id)]
 
 
 @allowed(*OWNERS, unchanged=queries.study)
 def resume_study(turn: Turn, name: str) -> Events:
     """Resume a paused study."""
     study = _not_closed(turn.scope.study(name))
-    return [] if study.state == "open" else [happened.StudyResumed(study.id)]
+    return [] if study.state == "open" else [events.StudyResumed(study.id)]
 
 
 @allowed(*OWNERS, unchanged=queries.study)
@@ -263,7 +266,7 @@ def close_study(turn: Turn, name: str) -> Events:
     study = turn.scope.study(name)
     if study.state == "closed":
         return []
-    return [happened.StudyClosed(study.id, "closed by request")]
+    return [events.StudyClosed(study.id, "closed by request")]
 
 
 def _not_closed(study: Study) -> Study:

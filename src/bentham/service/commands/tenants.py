@@ -9,9 +9,9 @@ import secrets
 from bentham import wire
 from bentham.errors import InvalidTable
 from bentham.service.engine.rules import Events, leaving
-from bentham.service.engine.tokens import hash_of
+from bentham.service.engine.scope import hash_of
 from bentham.service.engine.turn import Turn, allowed
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views import queries
 from bentham.tables import History, read_history
@@ -37,7 +37,7 @@ def create_tenant(turn: Turn, body: wire.TenantCreate) -> Events:
         raise Conflicting(f"a tenant {body.name!r} already exists; pick another name")
     if len(pool.tenants) >= MOST_TENANTS:
         raise Conflicting(f"there are already {MOST_TENANTS:,} tenants, the maximum")
-    return [happened.TenantCreated(body.name, body.weight, body.limits.model_dump())]
+    return [events.TenantCreated(body.name, body.weight, body.limits.model_dump())]
 
 
 @allowed("admin")
@@ -46,7 +46,7 @@ def change_tenant(turn: Turn, name: str, body: wire.TenantChange) -> Events:
     tenant = turn.scope.tenant(name)
     weight = tenant.weight if body.weight is None else body.weight
     limits = tenant.limits if body.limits is None else body.limits.model_dump()
-    return [happened.TenantChanged(tenant.name, weight, limits)]
+    return [events.TenantChanged(tenant.name, weight, limits)]
 
 
 @allowed("admin")
@@ -60,9 +60,7 @@ def issue_token(turn: Turn, body: wire.TokenCreate, name: str, secret: str) -> E
     if len(pool.tokens) >= MOST_TOKENS:
         raise Conflicting(f"{MOST_TOKENS:,} tokens have been issued, the maximum")
     expires = None if body.expires_in is None else turn.now + body.expires_in
-    return [
-        happened.TokenIssued(name, body.role, body.tenant, body.label, hash_of(secret), expires)
-    ]
+    return [events.TokenIssued(name, body.role, body.tenant, body.label, hash_of(secret), expires)]
 
 
 @allowed("admin", unchanged=queries.token)
@@ -82,7 +80,7 @@ def revoke_token(turn: Turn, name: str) -> Events:
     for device in pool.devices.values():
         if device.token == token.id:
             gone += leaving(device, "its token was revoked")
-    return [*gone, happened.TokenRevoked(token.id)]
+    return [*gone, events.TokenRevoked(token.id)]
 
 
 # -- history
@@ -110,4 +108,4 @@ def import_history(turn: Turn, history: History) -> Events:
             f"with this history there would be more than {MOST_MODELS:,} models; leave out "
             "those that are no longer used"
         )
-    return [happened.HistoryImported(history)]
+    return [events.HistoryImported(history)]

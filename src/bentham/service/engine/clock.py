@@ -28,23 +28,23 @@ class SystemClock:
 
     def __init__(self) -> None:
         self._time, self._instant = time.time(), time.monotonic()
-        self._astray = False
+        self._jumped = False
 
     def time(self) -> float:
         """Return seconds since 1970."""
         now, instant = time.time(), time.monotonic()
         expected = self._time + instant - self._instant
-        astray = abs(now - expected) > JUMP
-        if astray != self._astray:
-            self._astray = astray
-            write = logger.error if astray else logger.info
+        jumped = abs(now - expected) > JUMP
+        if jumped != self._jumped:
+            self._jumped = jumped
+            write = logger.error if jumped else logger.info
             write(
                 "the clock jumped; restart the server if it was set on purpose"
-                if astray
+                if jumped
                 else "the clock is correct again",
                 seconds=round(now - expected, 1),
             )
-        if astray:
+        if jumped:
             return expected
         self._time, self._instant = now, instant  # small corrections are accepted
         return now

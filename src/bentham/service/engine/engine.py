@@ -17,27 +17,20 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
 from bentham.core.learning.fit_task import FitTask
 from bentham.core.learning.fit_task import Result as FitResult
-from bentham.errors import (
-    BenthamError,
-    InvalidRecording,
-    SequenceConflict,
-    StorageUnavailable,
-)
+from bentham.errors import BenthamError, InvalidRecording, SequenceConflict, StorageUnavailable
 from bentham.service.engine.clock import Clock, SystemClock
 from bentham.service.engine.feeds import Feeds
-from bentham.service.engine.observer import Observer, SilentObserver
-from bentham.service.engine.requests import PendingRequest
-from bentham.service.engine.scope import SERVER, Caller
-from bentham.service.engine.settings import Settings
-from bentham.service.engine.tokens import caller_of
-from bentham.service.engine.working_state import Describe, WorkingState
-from bentham.service.fold import events as happened
+from bentham.service.engine.leases import Terms
+from bentham.service.engine.scope import SERVER, Caller, caller_of
+from bentham.service.engine.working_state import Describe, Observer, SilentObserver, WorkingState
+from bentham.service.fold import events
 from bentham.service.fold.pool import Pool
 from bentham.service.fold.recovery import recover
 from bentham.service.fold.table import BY_KIND
@@ -54,6 +47,43 @@ SLOW_SECONDS = 2.0
 TICK = 0.25
 RETRY = 0.5
 STANDBY = 1.0
+
+SNAPSHOT_EVENTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of an instance; `first` is the first event of a new log.
+
+    `admin` issues an admin token for a new log; with `new_admin`, also for an existing one.
+    """
+
+    first: events.PoolCreated
+    admin: Callable[[], events.TokenIssued] | None = None
+    new_admin: bool = False
+    terms: Terms = field(default_factory=Terms)
+    patience: int | None = 10_000
+    snapshot_events: int = SNAPSHOT_EVENTS
+
+
+@dataclass(slots=True)
+class PendingRequest(Generic[Result]):
+    """A queued request."""
+
+    token: str | None  # None for the server itself
+    carry_out: Callable[[WorkingState, Caller], Result]
+    done: "asyncio.Future[Result]"
+    result: Any = None
+    refusal: Exception | None = None
+
+    def deliver(self) -> None:
+        """Deliver the outcome, unless the caller has gone or already received one."""
+        if self.done.done():
+            return
+        if self.refusal is not None:
+            self.done.set_exception(self.refusal)
+        else:
+            self.done.set_result(self.result)
 
 
 class Fits(Protocol):
@@ -82,7 +112,7 @@ class Engine:
         self.failure = ""  # why it cannot continue
         self.fail: Callable[[], None] = lambda: None  # called on a failure
         # Returns the data of an event that listeners receive.
-        self.describe: Describe = lambda _, happening: {"name": happening.subject}
+        self.describe: Describe = lambda _, feed_event: {"name": feed_event.subject}
         self.progress = (0, 0)
         self.settings = settings
         self.feeds = Feeds()
@@ -94,7 +124,7 @@ class Engine:
         self._admitted = False
         self._snapshot = snapshot
         self._snapshot_at = 0
-        self._asked: deque[PendingRequest[Any]] = deque()
+        self._requests: deque[PendingRequest[Any]] = deque()
         self._wake = asyncio.Event()
         self.changed = asyncio.Event()  # set, and replaced, when there may be something to run
         self.stopping = False
@@ -122,7 +152,7 @@ class Engine:
         if self.phase != "serving":
             raise self._unready()
         done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._asked.append(PendingRequest(token, carry_out, done))
+        self._requests.append(PendingRequest(token, carry_out, done))
         self._wake.set()
         return await done
 
@@ -218,13 +248,13 @@ class Engine:
         slow = self.clock.instant() - began > SLOW_SECONDS
         working = self.working = self._working_state_of(pool)
         if pool.created is None:
-            working.happen([self.settings.first], working.now())
+            working.record([self.settings.first], working.now())
         fresh = pool.sequence == 1 or self.settings.new_admin
         if self.settings.admin is not None and fresh and not self._admitted:
             self._admitted = True  # once, however often this instance becomes the leader
-            working.happen([self.settings.admin()], working.now())
+            working.record([self.settings.admin()], working.now())
         if pool.scheduler.patience != self.settings.patience:
-            working.happen([happened.SettingsChanged(self.settings.patience)], working.now())
+            working.record([events.SettingsChanged(self.settings.patience)], working.now())
         if self._fits is not None:
             pool.scheduler.fit_by(self._fits.begin)
         await self._commit()
@@ -250,16 +280,16 @@ class Engine:
 
     def _refuse_all(self) -> None:
         refusal = self._unready()
-        while self._asked:
-            asked = self._asked.popleft()
-            if not asked.done.done():
-                asked.done.set_exception(refusal)
+        while self._requests:
+            request = self._requests.popleft()
+            if not request.done.done():
+                request.done.set_exception(refusal)
 
     async def _serve(self) -> None:
         self.phase = "serving"
         next_tick = self.clock.instant()
-        while not (self.stopping and not self._asked):
-            if not self._asked:
+        while not (self.stopping and not self._requests):
+            if not self._requests:
                 self._wake.clear()
                 left = next_tick - self.clock.instant()
                 if left > 0.0:
@@ -270,7 +300,7 @@ class Engine:
                 next_tick = self.clock.instant() + TICK
                 self._tick()
             await self._take()
-            if self._asked:
+            if self._requests:
                 await asyncio.sleep(0)
 
     async def _take(self) -> None:
@@ -278,39 +308,41 @@ class Engine:
         batch: list[PendingRequest[Any]] = []
         until = time.perf_counter() + TURN_SECONDS
         try:
-            while self._asked and len(batch) < BATCH and (not batch or time.perf_counter() < until):
-                batch.append(self._asked.popleft())
+            while (
+                self._requests and len(batch) < BATCH and (not batch or time.perf_counter() < until)
+            ):
+                batch.append(self._requests.popleft())
                 self._carry_out(batch[-1])
             if self.working.pending:
                 await self._commit_or_wait(batch)
         except BaseException:
-            for asked in batch:
-                asked.refusal = Unready(
+            for request in batch:
+                request.refusal = Unready(
                     "the server is replaying its log; try again", retry_after=1.0
                 )
             raise
         finally:
-            for asked in batch:
-                asked.settle()
+            for request in batch:
+                request.deliver()
 
-    def _carry_out(self, asked: PendingRequest[Any]) -> None:
+    def _carry_out(self, request: PendingRequest[Any]) -> None:
         working = self.working
         try:
             caller = SERVER
-            if asked.token is not None:
-                caller = caller_of(working.pool.tokens, asked.token, working.now())
-            asked.result = asked.carry_out(working, caller)
+            if request.token is not None:
+                caller = caller_of(working.pool.tokens, request.token, working.now())
+            request.result = request.carry_out(working, caller)
         except Refusal as refusal:
-            asked.refusal = refusal
+            request.refusal = refusal
         except BenthamError as error:  # refused by the core, before any change
             working.applying = False
             status = Invalid if isinstance(error, ValueError) else Conflicting
-            asked.refusal = status(str(error))
+            request.refusal = status(str(error))
         except Exception as error:
             if working.applying:
                 raise
             logger.exception("internal error in a request, which changed nothing")
-            asked.refusal = error
+            request.refusal = error
 
     def _tick(self) -> None:
         # Another instance may have written events since: read the whole log again.
@@ -329,9 +361,9 @@ class Engine:
         except StorageUnavailable as error:
             logger.error("the commit failed; refusing all requests", reason=str(error))
         self.phase = "unavailable"
-        for asked in batch:
-            asked.refusal = self._unready()
-            asked.settle()
+        for request in batch:
+            request.refusal = self._unready()
+            request.deliver()
         while True:
             await self._pause("unavailable", RETRY)
             if self.stopping:

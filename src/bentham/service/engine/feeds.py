@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 KEPT, WAITING = 1000, 1000
 
 
-class Happening(NamedTuple):
-    """One event of a feed: its number there, its kind, the id or name it is about, its time."""
+class FeedEvent(NamedTuple):
+    """An event of a feed: its number there, its kind, the id or name it is about, its time."""
 
     number: int
     kind: str
@@ -36,10 +36,10 @@ class Subscription:
         self.queue: asyncio.Queue[Told | None] = asyncio.Queue(WAITING)
         self.cut = False
 
-    def put(self, told: Told | None) -> None:
+    def put(self, message: Told | None) -> None:
         """Queue an event; None marks the end."""
         try:
-            self.queue.put_nowait(told)
+            self.queue.put_nowait(message)
         except asyncio.QueueFull:
             self.cut = True
 
@@ -48,7 +48,7 @@ class Feeds:
     """The feed of all events (None), and one for each tenant."""
 
     def __init__(self) -> None:
-        self._kept: dict[str | None, deque[Happening]] = {}
+        self._kept: dict[str | None, deque[FeedEvent]] = {}
         self._listeners: dict[str | None, set[Subscription]] = {}
 
     @property
@@ -57,25 +57,25 @@ class Feeds:
         return sum(map(len, self._listeners.values()))
 
     def publish(
-        self, tenant: str | None, happening: Happening, view: Callable[[], dict[str, Any]]
+        self, tenant: str | None, event: FeedEvent, view: Callable[[], dict[str, Any]]
     ) -> None:
         """Add an event to a feed; its view is built once, and only if there are listeners."""
-        self._kept.setdefault(tenant, deque(maxlen=KEPT)).append(happening)
+        self._kept.setdefault(tenant, deque(maxlen=KEPT)).append(event)
         if listeners := self._listeners.get(tenant):
-            told = Told(happening.number, happening.kind, view())
+            message = Told(event.number, event.kind, view())
             for subscription in listeners:
-                subscription.put(told)
+                subscription.put(message)
 
     def subscribe(
         self, tenant: str | None, last: int | None
-    ) -> tuple[Subscription, list[Happening] | None]:
+    ) -> tuple[Subscription, list[FeedEvent] | None]:
         """Subscribe; with `last`, also return the events after it, None if some are lost."""
         subscription = Subscription()
         self._listeners.setdefault(tenant, set()).add(subscription)
         kept = self._kept.get(tenant, deque())
         if last is None:
             return subscription, []
-        missed = [happening for happening in kept if happening.number > last]
+        missed = [event for event in kept if event.number > last]
         whole = bool(kept) and kept[0].number <= last + 1
         return subscription, missed if whole else None
 

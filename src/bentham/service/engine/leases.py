@@ -39,7 +39,9 @@ class Leases:
         self._deadlines.pop(trial, None)
         self._progress.pop(trial, None)
 
-    def tell(self, trial: str, progress: float | None, scores: tuple[float, ...]) -> None:
+    def record_progress(
+        self, trial: str, progress: float | None, scores: tuple[float, ...]
+    ) -> None:
         """Record the progress and the intermediate scores of a running trial."""
         self._progress[trial] = progress, scores
 
@@ -73,11 +75,11 @@ class Leases:
         seen = self._seen.get(device)
         return None if seen is None else seen[1]
 
-    def gone(self, device: str) -> None:
+    def forget(self, device: str) -> None:
         """Forget a device that left."""
         self._seen.pop(device, None)
 
-    def vanished(self, instant: float) -> list[str]:
+    def silent(self, instant: float) -> list[str]:
         """Return the devices that have been silent for too long."""
         found = []
         for device, (seen, _) in self._seen.items():

@@ -1,35 +1,35 @@
-"""What the service does of itself: studies close by their rules, leases run out, devices vanish."""
+"""Events that the service adds: stop rules close studies, leases expire, silent devices leave."""
 
 from collections.abc import Iterator
 from functools import partial
 
 from bentham.core.problem.stop_rules import StudyProgress, stop_reason
 from bentham.service.engine.leases import Leases
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.fold.entities import Device, Study
 from bentham.service.fold.pool import Pool
 from bentham.service.fold.table import BY_EVENT
 
-Events = list[happened.Event]
+Events = list[events.Event]
 
 
 def leaving(device: Device, reason: str) -> Events:
-    """The events of a device that goes: its trial is lost first."""
-    lost: Events = [] if device.trial is None else [happened.TrialLost(device.trial.id, reason)]
-    return [*lost, happened.DeviceLeft(device.name, reason)]
+    """Return the events of a device that leaves; the trial that it runs is lost first."""
+    lost: Events = [] if device.trial is None else [events.TrialLost(device.trial.id, reason)]
+    return [*lost, events.DeviceLeft(device.name, reason)]
 
 
-def consequences(pool: Pool, event: happened.Event, now: float) -> Events:
-    """The studies that are over because of what just happened."""
+def consequences(pool: Pool, event: events.Event, now: float) -> Events:
+    """Return the events that close the studies whose stop rules this event fulfils."""
     return [
-        happened.StudyClosed(study.id, reason)
+        events.StudyClosed(study.id, reason)
         for study in BY_EVENT[type(event)].ends(pool, event)
-        if (reason := _met(pool, study, now)) is not None
+        if (reason := _stop_reason(pool, study, now)) is not None
     ]
 
 
-def _met(pool: Pool, study: Study, now: float) -> str | None:
-    """Why a study is over, None if it is not."""
+def _stop_reason(pool: Pool, study: Study, now: float) -> str | None:
+    """Return why a study must close; None if it stays open, or is closed already."""
     if study.state == "closed":
         return None
     progress = StudyProgress(
@@ -44,17 +44,17 @@ def _met(pool: Pool, study: Study, now: float) -> str | None:
 
 
 def overdue(pool: Pool, leases: Leases, now: float, instant: float) -> Iterator[Events]:
-    """What time alone has brought about, one thing after the other.
+    """Yield the events that are due by time alone, in groups that belong together.
 
-    `now` is the time of day, `instant` that of a clock which never jumps.
+    `now` is the time of day, `instant` the time of the monotonic clock.
     """
     for trial in leases.expired(instant):
         if trial in pool.running:
-            yield [happened.TrialLost(trial, "the lease ran out")]
+            yield [events.TrialLost(trial, "the lease ran out")]
     for study, deadline in list(pool.deadlines.items()):
         if now >= deadline:
-            yield [happened.StudyClosed(study, "stop rule: the deadline")]
-    for name in leases.vanished(instant):
+            yield [events.StudyClosed(study, "stop rule: the deadline")]
+    for name in leases.silent(instant):
         device = pool.devices.get(name)
         if device is not None and device.trial is None:
-            yield leaving(device, "not heard of for too long")
+            yield leaving(device, "no sign of life for too long")

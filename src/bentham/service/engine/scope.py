@@ -1,19 +1,33 @@
-"""Access control: the only place where every request is restricted to what its caller may see.
+"""Access control: the one place where every request is restricted to what its caller may see.
 
 An admin sees everything, a tenant what it owns, a device what its token registered. What a caller
 may not see is reported as missing, with the same message as what does not exist.
+
+A token is `bth_ID_SECRET`. The id identifies it, the secret proves it; only a hash is stored. A
+secret has 256 random bits, so a plain hash does not reveal it. A slow password hash would only make
+every request slower.
 """
 
-from collections.abc import Iterable, Iterator
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeVar
 
 from bentham.service.fold.entities import Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.fold.pool import Pool
-from bentham.service.refusals import Forbidden, Invalid, Missing
+from bentham.service.refusals import Forbidden, Invalid, Missing, Unauthenticated
 
-Thing = TypeVar("Thing", Dataset, Study, Trial)
+_FORM = re.compile(r"bth_([0-9a-f]{12})_([0-9a-f]{64})")
+NO_TOKEN = "send a token: Authorization: Bearer bth_..."
+UNKNOWN = "the token is unknown, expired or revoked; ask the operator for another one"
+# No token has this hash. With it, an unknown id takes as long to refuse as a wrong secret.
+_UNKNOWN_TOKEN = Token("", "", None, "", "0" * 64, 0.0, None)
+
+Entity = TypeVar("Entity", Dataset, Study, Trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +183,15 @@ class Scope:
         return self._owns(trial.study.tenant.name)
 
 
-def page(things: Iterator[Thing], limit: int, after: str | None) -> tuple[list[Thing], str | None]:
+def page(items: Iterator[Entity], limit: int, after: str | None) -> tuple[list[Entity], str | None]:
     """Return up to `limit` items after the id `after`, and the id to continue from, if any."""
     if after is not None:
-        for thing in things:
-            if thing.id == after:
+        for item in items:
+            if item.id == after:
                 break
         else:
             raise Invalid(f"after={after!r} is not in this list; start again without it")
-    found = list(islice(things, limit + 1))
+    found = list(islice(items, limit + 1))
     return found[:limit], found[limit - 1].id if len(found) > limit else None
 
 
@@ -188,3 +202,23 @@ def require(caller: Caller, *roles: str) -> None:
             f"a token of role {caller.role!r} may not do this; use a token of role "
             f"{' or '.join(roles)}"
         )
+
+
+def new_token() -> tuple[str, str]:
+    """Return the id of a new token, and the whole token."""
+    name = secrets.token_hex(6)
+    return name, f"bth_{name}_{secrets.token_hex(32)}"
+
+
+def hash_of(token: str) -> str:
+    """Return the hash of a token, which is stored."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def caller_of(tokens: Mapping[str, Token], token: str, now: float) -> Caller:
+    """Return the caller of a token; refuse a token that is not valid now."""
+    form = _FORM.fullmatch(token)
+    known = tokens.get(form.group(1), _UNKNOWN_TOKEN) if form else _UNKNOWN_TOKEN
+    if not hmac.compare_digest(hash_of(token), known.hash) or not known.good(now):
+        raise Unauthenticated(UNKNOWN)
+    return Caller(known.id, known.role, known.tenant)

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 from bentham.service.engine.leases import Leases
 from bentham.service.engine.scope import Caller, Scope
 from bentham.service.engine.working_state import WorkingState
-from bentham.service.fold.entities import Arms, Dataset, Description, Tenant
-from bentham.service.fold.pool import Pool
-from bentham.service.fold.state import dataset_key
+from bentham.service.fold.entities import Dataset, Description, SharedArms, Tenant
+from bentham.service.fold.pool import Pool, dataset_key
 from bentham.service.refusals import Forbidden
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,7 +47,7 @@ class Shared:
         """Return those of the models that count towards limits."""
         return self._pool.counted(models, drawn)
 
-    def arms(self, tenant: Tenant, dataset: str) -> Arms | None:
+    def arms(self, tenant: Tenant, dataset: str) -> SharedArms | None:
         """Return the arms that a tenant's studies on one dataset share."""
         return self._pool.arms.get(dataset_key(tenant.name, dataset))
 

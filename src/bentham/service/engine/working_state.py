@@ -2,20 +2,46 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from bentham.service.engine.clock import Clock
-from bentham.service.engine.feeds import Feeds, Happening
+from bentham.service.engine.feeds import FeedEvent, Feeds
 from bentham.service.engine.leases import Leases, Terms
-from bentham.service.engine.observer import Observer
 from bentham.service.engine.rules import consequences, overdue
 from bentham.service.engine.scope import SERVER, Caller
-from bentham.service.fold import events as happened
+from bentham.service.fold import events
 from bentham.service.fold.pool import Pool
-from bentham.service.fold.table import BY_EVENT
+from bentham.service.fold.table import BY_EVENT, apply
 from bentham.storage import Record
 
-Describe = Callable[["WorkingState", Happening], dict[str, Any]]
+
+class Observer(Protocol):
+    """Notified of every decision, commit and end of a trial."""
+
+    def decided(self, seconds: float) -> None:
+        """Record how long a decision took."""
+
+    def committed(self, events: int, seconds: float) -> None:
+        """Record the number of events of a commit, and how long it took."""
+
+    def trial_ended(self, kind: str) -> None:
+        """Record that a trial ended, by an event of this kind."""
+
+
+class SilentObserver:
+    """Records nothing."""
+
+    def decided(self, seconds: float) -> None:
+        """Do nothing."""
+
+    def committed(self, events: int, seconds: float) -> None:
+        """Do nothing."""
+
+    def trial_ended(self, kind: str) -> None:
+        """Do nothing."""
+
+
+Describe = Callable[["WorkingState", FeedEvent], dict[str, Any]]
 
 
 class WorkingState:
@@ -28,7 +54,7 @@ class WorkingState:
         # The committed tokens: callers are looked up here before their turn.
         self.tokens = dict(pool.tokens)
         self.applying = False  # whether the pool may be half changed
-        self._happenings: list[tuple[str | None, Happening]] = []
+        self._feed_events: list[tuple[str | None, FeedEvent]] = []
         self._clock, self._observer = clock, observer
         self.renew_all()
 
@@ -36,9 +62,9 @@ class WorkingState:
         """Return the time of day; recorded times never decrease."""
         return max(self._clock.time(), self.pool.time)
 
-    def happen(
+    def record(
         self,
-        events: list[happened.Event],
+        new_events: list[events.Event],
         now: float,
         caller: Caller = SERVER,
         request: str = "",
@@ -46,8 +72,8 @@ class WorkingState:
     ) -> str:
         """Apply events and their consequences, to be committed; return the last one's subject."""
         subject = ""
-        for event in events:
-            own_key = key if event is events[-1] else ""
+        for event in new_events:
+            own_key = key if event is new_events[-1] else ""
             subject = self._apply(event, now, caller.token, request, own_key)
             for closed in consequences(self.pool, event, now):
                 self._apply(closed, now, SERVER.token, request, "")
@@ -56,34 +82,34 @@ class WorkingState:
     def pass_time(self) -> None:
         """Apply the events that are due by time alone."""
         now = self.now()
-        for events in overdue(self.pool, self.leases, now, self._clock.instant()):
-            self.happen(events, now)
+        for new_events in overdue(self.pool, self.leases, now, self._clock.instant()):
+            self.record(new_events, now)
 
-    def _apply(self, event: happened.Event, now: float, actor: str, request: str, key: str) -> str:
+    def _apply(self, event: events.Event, now: float, actor: str, request: str, key: str) -> str:
         pool, entry = self.pool, BY_EVENT[type(event)]
         kind = entry.kind
         sequence = pool.sequence + 1
         self.applying = True
-        pool.apply(sequence, now, event, actor, key)
+        apply(pool, sequence, now, event, actor, key)
         owner, subject = entry.owner(pool, event), entry.subject(pool, event)
         self.pending.append(
             Record(
-                sequence, now, kind, happened.VERSION, actor, request, owner, key,
-                happened.encode(event),
+                sequence, now, kind, events.VERSION, actor, request, owner, key,
+                events.encode(event),
             )
         )  # fmt: skip
-        self._happenings.append((None, Happening(sequence, kind, subject, now)))
+        self._feed_events.append((None, FeedEvent(sequence, kind, subject, now)))
         if owner:
             number = pool.tenants[owner].events
-            self._happenings.append((owner, Happening(number, kind, subject, now)))
+            self._feed_events.append((owner, FeedEvent(number, kind, subject, now)))
         instant = self._clock.instant()
-        if isinstance(event, happened.TrialLeased):
+        if isinstance(event, events.TrialLeased):
             self.leases.grant(subject, instant)
         elif entry.ends_trial:
             self.leases.end(subject)
             self._observer.trial_ended(kind)
-        elif isinstance(event, happened.DeviceLeft):
-            self.leases.gone(event.name)
+        elif isinstance(event, events.DeviceLeft):
+            self.leases.forget(event.name)
         if device := entry.alive(pool, event):
             self.leases.saw(device, instant, now)
         self.applying = False
@@ -109,8 +135,8 @@ class WorkingState:
     def committed(self, feeds: Feeds, describe: Describe) -> None:
         """Notify listeners of the pending events, which are in the log now."""
         self.pending = []
-        for tenant, happening in self._happenings:
-            if happening.kind.startswith("token-"):
-                self.tokens[happening.subject] = self.pool.tokens[happening.subject]
-            feeds.publish(tenant, happening, partial(describe, self, happening))
-        self._happenings = []
+        for tenant, feed_event in self._feed_events:
+            if feed_event.kind.startswith("token-"):
+                self.tokens[feed_event.subject] = self.pool.tokens[feed_event.subject]
+            feeds.publish(tenant, feed_event, partial(describe, self, feed_event))
+        self._feed_events = []

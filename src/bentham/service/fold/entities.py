@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bentham.core.problem.stop_rules import wants_no_more
+from bentham.core.problem.stop_rules import trial_limit_reached
 from bentham.core.problem.study import ModelDescription
 
 DAY = 86_400.0
@@ -118,7 +118,7 @@ class Description:
 
 
 @dataclass(slots=True)
-class Arms:
+class SharedArms:
     """What the studies on one dataset share: everything that a score depends on is the same.
 
     `training` is that as JSON, empty if the dataset is only a name.
@@ -161,7 +161,7 @@ class Study:
     columns: int | None
     stop: dict[str, float | None]
     created: float
-    shared: Arms
+    shared: SharedArms
     drawn: bool = False  # whether its models are from the catalogue
     data: Mapping[str, str] = field(default_factory=dict)  # the dataset's id and name
     closed: float | None = None
@@ -206,7 +206,7 @@ class Study:
     def full(self) -> bool:
         """Whether the limit on its trials is reached, counting running ones."""
         started = self.counts["running"] + self.counts["complete"] + self.counts["failed"]
-        return wants_no_more(self.stop, started)
+        return trial_limit_reached(self.stop, started)
 
 
 @dataclass(slots=True)

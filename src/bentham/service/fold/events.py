@@ -259,20 +259,20 @@ def name_of(kind: type[Event]) -> str:
     return _NAMES[kind]
 
 
-def kind_of(happened: Event) -> str:
+def kind_of(event: Event) -> str:
     """Return the name of the event's kind in the log."""
-    return _NAMES[type(happened)]
+    return _NAMES[type(event)]
 
 
-def encode(happened: Event) -> str:
+def encode(event: Event) -> str:
     """Return the event's body as ASCII JSON; floats are exact."""
     body = {
         name: value
-        for name in _FIELDS[type(happened)]
-        if (value := getattr(happened, name)) or name not in _OPTIONAL
+        for name in _FIELDS[type(event)]
+        if (value := getattr(event, name)) or name not in _OPTIONAL
     }
-    if isinstance(happened, TrialLeased):
-        body["decision"] = decision_to_dict(happened.decision)
+    if isinstance(event, TrialLeased):
+        body["decision"] = decision_to_dict(event.decision)
     return json.dumps(body, allow_nan=False, separators=(",", ":"))
 
 

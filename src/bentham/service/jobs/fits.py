@@ -41,7 +41,7 @@ class FitProcess:
     def __init__(self, command: Sequence[str] = ()):
         self._command = command or COMMAND
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._courier: threading.Thread | None = None
+        self._thread: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._failures = 0
         self._closing = False
@@ -50,28 +50,28 @@ class FitProcess:
         """Start a fit; calling the returned function waits for the result."""
         if self._closing or self._failures >= MOST_FAILURES:
             return task.run
-        if self._courier is None:
-            self._courier = threading.Thread(target=self._carry, name="bentham-fits", daemon=True)
-            self._courier.start()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="bentham-fits", daemon=True)
+            self._thread.start()
         job = _Job(task, self._kill)
         self._jobs.put(job)
         return job.result
 
     def close(self) -> None:
         """Stop the process permanently."""
-        if self._courier is not None:
+        if self._thread is not None:
             self._closing = True
             self._jobs.put(None)
             self._kill()
-            self._courier.join(PATIENCE)
-            self._courier = None
+            self._thread.join(PATIENCE)
+            self._thread = None
 
-    def _carry(self) -> None:
+    def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             try:
                 process = self._running()
                 if job.take_up():
-                    job.settle(_answer(process, job.task))
+                    job.finish(_answer(process, job.task))
                     self._failures = 0
             except Exception as error:  # an invalid pickle may raise any exception
                 job.fail()
@@ -84,9 +84,9 @@ class FitProcess:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+            pipe, devnull = subprocess.PIPE, subprocess.DEVNULL
             # An error there occurs again when the fit is computed here, and is reported then.
-            self._process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=nowhere)
+            self._process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=devnull)
             assert self._process.stdout is not None
             if self._process.stdout.readline() != READY:
                 raise EOFError("the process did not start")
@@ -119,10 +119,10 @@ class _Job:
         with self._lock:
             wanted = self._state == "waiting"
             if wanted:
-                self._state = "under way"
+                self._state = "running"
         return wanted
 
-    def settle(self, parameters: Parameters | None) -> None:
+    def finish(self, parameters: Parameters | None) -> None:
         """Set the result."""
         self._parameters, self._state = parameters, "done"
         self._ended.set()
@@ -137,7 +137,7 @@ class _Job:
         with self._lock:
             if self._state == "waiting":
                 self._state = "dropped"
-        if self._state == "under way" and not self._ended.wait(PATIENCE):
+        if self._state == "running" and not self._ended.wait(PATIENCE):
             self._kill()
         return self._parameters if self._state == "done" else self.task.run()
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 
 class SnapshotProcess:
-    """Starts a process that reads the log and saves a snapshot; does not wait for it."""
+    """Starts a process that reads the log and saves a snapshot, without waiting for it."""
 
     def __init__(self, data: Path, database: str | None):
         self._data, self._database = data, database
 
     def __call__(self) -> None:
-        """Start one."""
+        """Start the process."""
         environment = dict(os.environ)
         if self._database:  # not as an argument, which every user of the machine could read
             environment["BENTHAM_DATABASE"] = self._database

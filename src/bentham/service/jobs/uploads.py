@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ReceivedFile:
     """A received file on disk, deleted when `receive` is left."""
 
     path: Path
@@ -70,7 +70,7 @@ class Intake:
         self._turns: dict[str, asyncio.Lock] = {}  # by tenant
 
     @asynccontextmanager
-    async def receive(self, body: AsyncIterator[bytes], token: str) -> AsyncIterator[Taken]:
+    async def receive(self, body: AsyncIterator[bytes], token: str) -> AsyncIterator[ReceivedFile]:
         """Write an upload to a temporary file, which is deleted at the end."""
         if self._uploads[token] >= UPLOADS_OF_TOKEN or self._uploads.total() >= UPLOADS:
             raise TooMany("too many concurrent uploads; send one after the other", retry_after=2.0)
@@ -86,23 +86,25 @@ class Intake:
                         digest.update(part)
                         size += len(part)
             except OSError as error:
-                what = error.strerror or "a disk error"
-                raise Unready(f"uploads cannot be accepted now ({what})", retry_after=5.0) from None
-            yield Taken(path, digest.hexdigest(), size)
+                cause = error.strerror or "a disk error"
+                raise Unready(
+                    f"uploads cannot be accepted now ({cause})", retry_after=5.0
+                ) from None
+            yield ReceivedFile(path, digest.hexdigest(), size)
         finally:
             self._uploads -= Counter({token: 1})
             if path is not None:
                 path.unlink(missing_ok=True)
 
-    async def inspect(self, taken: Taken, shape: str, tenant: str) -> Inspection:
+    async def inspect(self, received: ReceivedFile, shape: str, tenant: str) -> Inspection:
         """Return what a file contains; refuse one that is no dataset. One at a time per tenant."""
         async with self._turns.setdefault(tenant, asyncio.Lock()), self._inspections:
-            said = await _inspected(taken.path, shape)
+            output = await _inspected(received.path, shape)
         try:
-            found = Inspection.model_validate_json(said)
+            found = Inspection.model_validate_json(output)
         except ValidationError:
             # Without the output: that is a tenant's data.
-            logger.warning("an inspection failed", bytes=taken.bytes, said_bytes=len(said))
+            logger.warning("an inspection failed", bytes=received.bytes, output_bytes=len(output))
             raise Invalid(
                 "the file cannot be read within the limits on memory and time; send a smaller one, "
                 "or save it again as plain CSV"
@@ -111,10 +113,10 @@ class Intake:
             raise Invalid(found.refusal)
         return found
 
-    async def keep(self, tenant: str, taken: Taken) -> None:
+    async def keep(self, tenant: str, received: ReceivedFile) -> None:
         """Store a file by its hash; durable on return."""
-        key = content_key(tenant, taken.hash)
-        await self.run(lambda: self.files.save(key, _parts(taken.path)))
+        key = content_key(tenant, received.hash)
+        await self.run(lambda: self.files.save(key, _parts(received.path)))
 
     async def drop(self, *keys: str) -> None:
         """Delete files or logs."""
@@ -132,7 +134,7 @@ class Intake:
         """
 
         def work() -> int:
-            _forget_uploads()
+            _delete_abandoned_uploads()
             self.files.tidy()
             left = [key for key in self.files.keys("data/") if key not in kept]
             for key in left:
@@ -150,7 +152,7 @@ class Intake:
             raise Unready(str(error), retry_after=1.0) from None
 
 
-def _forget_uploads() -> None:
+def _delete_abandoned_uploads() -> None:
     """Delete temporary files of servers that were killed during an upload."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = path.name.removeprefix(PREFIX).partition("-")[0]
@@ -179,12 +181,12 @@ async def _inspected(path: Path, shape: str) -> bytes:
         env=_environment(),
     )  # fmt: skip
     assert process.stdout is not None
-    said = b""
+    output = b""
     try:
         async with asyncio.timeout(SECONDS + 10.0):
-            while len(said) < LARGEST_ANSWER and (part := await process.stdout.read(PART)):
-                said += part
-        return said
+            while len(output) < LARGEST_ANSWER and (part := await process.stdout.read(PART)):
+                output += part
+        return output
     except TimeoutError:
         return b""
     finally:

@@ -19,7 +19,7 @@ from bentham.service.views.entities import View
 from bentham.wire.whatif import MOST_DEVICES, WhatIfCreate
 
 MOST_WAITING, MOST_KEPT = 4, 20
-_FOUND = frozenset(
+_RESULT_FIELDS = frozenset(
     {
         "progress", "regret", "devices", "now", "estimate", "simulated", "studies", "sequence",
         "answers", "curves", "notes",
@@ -31,7 +31,7 @@ logger = structlog.get_logger("bentham.whatif")
 class Forecaster(Protocol):
     """Computes a what-if."""
 
-    def __call__(self, asked: WhatIfCreate, now: float) -> AsyncGenerator[dict[str, Any], None]:
+    def __call__(self, question: WhatIfCreate, now: float) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the result piece by piece: the fields of each replace those before.
 
         Raises a BenthamError if it fails, and stops at once when it is closed.
@@ -44,15 +44,15 @@ class WhatIfs:
     def __init__(self, forecaster: Forecaster | None, clock: Callable[[], float]):
         self._forecaster, self._clock = forecaster, clock
         self._views: dict[str, View] = {}  # oldest first
-        self._asked: dict[str, WhatIfCreate] = {}  # those that wait or run
+        self._questions: dict[str, WhatIfCreate] = {}  # waiting or running
         self._waiting: deque[str] = deque()
         self._keys: dict[str, str] = {}
         self._running: str | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def ask(self, asked: WhatIfCreate, devices: int, now: float, key: str = "") -> View:
+    def ask(self, question: WhatIfCreate, devices: int, now: float, key: str = "") -> View:
         """Queue a what-if; `devices` is the current number of devices."""
-        if key and (known := self._keyed(key)) is not None:
+        if key and (known := self._find_by_key(key)) is not None:
             return known
         if self._forecaster is None:
             raise Conflicting("this server cannot compute what-ifs; start it with bentham serve")
@@ -63,17 +63,17 @@ class WhatIfs:
         name = f"w_{secrets.token_hex(8)}"
         self._views[name] = {
             "id": name, "state": "waiting", "progress": 0.0, "reason": "", "created": now,
-            "regret": asked.regret,
-            "devices": asked.devices or max(1, min(MOST_DEVICES, 2 * devices)),
-            "now": devices, "estimate": None, "draws": asked.draws, "simulated": 0, "studies": 0,
+            "regret": question.regret,
+            "devices": question.devices or max(1, min(MOST_DEVICES, 2 * devices)),
+            "now": devices, "estimate": None, "draws": question.draws, "simulated": 0, "studies": 0,
             "sequence": 0, "answers": [], "curves": [], "notes": [],
         }  # fmt: skip
-        self._asked[name] = asked
+        self._questions[name] = question
         self._waiting.append(name)
         if key:
             self._keys[key] = name
-        self._forget()
-        self._go_on()
+        self._discard_old()
+        self._start_next()
         return self._views[name]
 
     def all(self) -> list[View]:
@@ -89,9 +89,9 @@ class WhatIfs:
     def cancel(self, name: str) -> View:
         """Cancel a what-if; its results so far are kept. One that has ended does not change."""
         view = self.find(name)
-        if name in self._asked:
+        if name in self._questions:
             view["state"], view["reason"] = "cancelled", "cancelled"
-            del self._asked[name]
+            del self._questions[name]
             if name == self._running:
                 assert self._task is not None
                 self._task.cancel()
@@ -107,26 +107,26 @@ class WhatIfs:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    def _keyed(self, key: str) -> View | None:
+    def _find_by_key(self, key: str) -> View | None:
         """Return the what-if with the same key; refuse a key that was used for another body."""
         route, _, body = key.partition(":")
         for known, name in self._keys.items():
-            before, _, was = known.partition(":")
-            if before == route:
-                if was != body:
+            known_route, _, known_body = known.partition(":")
+            if known_route == route:
+                if known_body != body:
                     raise Invalid(
                         "this Idempotency-Key was used for another request; use a new one"
                     )
                 return self._views[name]
         return None
 
-    def _forget(self) -> None:
-        ended = [name for name in self._views if name not in self._asked]
+    def _discard_old(self) -> None:
+        ended = [name for name in self._views if name not in self._questions]
         for name in ended[: max(0, len(self._views) - MOST_KEPT)]:
             del self._views[name]
         self._keys = {key: name for key, name in self._keys.items() if name in self._views}
 
-    def _go_on(self) -> None:
+    def _start_next(self) -> None:
         if self._task is None and self._waiting:
             self._running = self._waiting.popleft()
             self._task = asyncio.get_running_loop().create_task(self._answer(self._running))
@@ -137,17 +137,17 @@ class WhatIfs:
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("internal error in a what-if", exc_info=error)
         if not task.get_loop().is_closed():
-            self._go_on()
+            self._start_next()
 
     async def _answer(self, name: str) -> None:
-        view, asked, forecaster = self._views[name], self._asked[name], self._forecaster
+        view, question, forecaster = self._views[name], self._questions[name], self._forecaster
         assert forecaster is not None
         view["state"] = "running"
         state, reason = "failed", "internal server error; the server's log has the details"
         try:
-            async with aclosing(forecaster(asked, self._clock())) as pieces:
+            async with aclosing(forecaster(question, self._clock())) as pieces:
                 async for piece in pieces:
-                    view.update({key: piece[key] for key in _FOUND & piece.keys()})
+                    view.update({key: piece[key] for key in _RESULT_FIELDS & piece.keys()})
             state, reason = "complete", ""
         except BenthamError as error:
             reason = str(error)
@@ -156,4 +156,4 @@ class WhatIfs:
             raise
         finally:
             view["state"], view["reason"] = state, reason
-            self._asked.pop(name, None)
+            self._questions.pop(name, None)

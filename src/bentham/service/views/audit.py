@@ -14,6 +14,7 @@ from bentham.core import Decision
 from bentham.errors import BenthamError, InvalidRecording
 from bentham.service.fold.events import TrialLeased, decode
 from bentham.service.fold.pool import Pool
+from bentham.service.fold.table import apply
 from bentham.storage import Record
 
 FORMAT, VERSION = "bentham-log", 1
@@ -24,7 +25,7 @@ _FIELDS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReplayDifference:
     """A decision that differs when it is made again."""
 
     sequence: int
@@ -99,7 +100,7 @@ def _record(path: Path, number: int, data: dict[str, Any]) -> Record:
     return Record(**{**fields, "body": json.dumps(data["body"])})
 
 
-def verify(records: Iterable[Record], pool: Pool) -> Iterator[Difference | None]:
+def verify(records: Iterable[Record], pool: Pool) -> Iterator[ReplayDifference | None]:
     """Apply records to the pool and make every decision again; yield once for every record."""
     for record in records:
         difference = None
@@ -108,8 +109,8 @@ def verify(records: Iterable[Record], pool: Pool) -> Iterator[Difference | None]
             if isinstance(event, TrialLeased):
                 remade = pool.scheduler.decide(event.decision.device, event.barred)
                 if remade != event.decision:
-                    difference = Difference(record.sequence, event.id, event.decision, remade)
-            pool.apply(record.sequence, record.time, event, record.actor, record.key)
+                    difference = ReplayDifference(record.sequence, event.id, event.decision, remade)
+            apply(pool, record.sequence, record.time, event, record.actor, record.key)
         except (BenthamError, KeyError) as error:
             raise InvalidRecording(
                 f"event {record.sequence} ({record.kind}) does not fit those before it ({error})"

@@ -1,7 +1,7 @@
-"""Keeps what round robin would have reached, for as long as somebody looks at it.
+"""Keeps the replay under round robin up to date while clients request it.
 
-It is computed beside the service, by a thread that rests every millisecond or so, since it and the
-service take turns. Computing takes a fiftieth of the time at most.
+A thread computes it. The interpreter runs one thread at a time, so this one pauses about every
+millisecond, and computes for at most a fiftieth of the time.
 """
 
 import time
@@ -13,11 +13,12 @@ from itertools import islice
 import structlog
 
 from bentham.service.fold.pool import Pool
-from bentham.service.views.round_robin import FURTHER, MOST_TRIALS, Replay, replayed
+from bentham.service.views.round_robin import EARLIER_TRIALS, MOST_TRIALS, Replay, replayed
 
 logger = structlog.get_logger("bentham.replays")
-SELDOM, SHARE = 2.0, 50.0
-REST_SECONDS = 0.0005
+# The minimum time between two replays: in seconds, and as a multiple of the time of the last one.
+INTERVAL_SECONDS, INTERVAL_FACTOR = 2.0, 50.0
+PAUSE_SECONDS = 0.0005
 
 
 class Replays:
@@ -33,11 +34,11 @@ class Replays:
         self._kept: Replay | None = None
 
     def of(self, pool: Pool) -> Replay | None:
-        """What is known by now; None where nothing ran."""
+        """Return the latest replay; None if there is none yet, or no trial has ended."""
         return self._kept if pool is self._pool else None
 
     def renew(self, pool: Pool, now: float) -> Future[None] | None:
-        """Begin to compute it anew if it is time to; what to wait for where there is none yet.
+        """Start another replay if one is due; return what to wait for if there is none yet.
 
         Takes half a millisecond on the caller's thread.
         """
@@ -46,14 +47,14 @@ class Replays:
         busy = self._work is not None and not self._work.done()
         if not busy and self._clock() >= self._next and pool.sequence != self._sequence:
             self._sequence = pool.sequence
-            latest = list(islice(reversed(pool.trials.values()), MOST_TRIALS + FURTHER))
+            latest = list(islice(reversed(pool.trials.values()), MOST_TRIALS + EARLIER_TRIALS))
             trials, before = latest[MOST_TRIALS - 1 :: -1], latest[MOST_TRIALS:]
-            work = partial(replayed, trials, dict.fromkeys(pool.devices, now), before, _rest)
+            work = partial(replayed, trials, dict.fromkeys(pool.devices, now), before, _pause)
             self._work = self._thread.submit(self._compute, pool, work)
         return self._work if self._kept is None else None
 
     def close(self) -> None:
-        """Let go of the thread."""
+        """Stop the thread."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _compute(self, pool: Pool, work: Callable[[], Replay | None]) -> None:
@@ -63,10 +64,10 @@ class Replays:
             if pool is self._pool:
                 self._kept = found
         except Exception:
-            logger.exception("an error in a replay; there is none for now")
+            logger.exception("internal error in a replay, which is skipped")
         now = self._clock()
-        self._next = now + max(SELDOM, SHARE * (now - began))
+        self._next = now + max(INTERVAL_SECONDS, INTERVAL_FACTOR * (now - began))
 
 
-def _rest() -> None:
-    time.sleep(REST_SECONDS)
+def _pause() -> None:
+    time.sleep(PAUSE_SECONDS)

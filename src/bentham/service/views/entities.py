@@ -1,4 +1,8 @@
-"""Views of entities: plain data in the formats that `wire` describes."""
+"""Views of entities: plain data in the formats that `wire` describes.
+
+The reply to a request is built from the kind and the subject of the event that the request led to,
+so that a repeat gets the same reply, even after a restart: exactly the same for leases and reports.
+"""
 
 import json
 from math import inf, isfinite
@@ -10,6 +14,8 @@ from bentham.service.engine.scope import Scope
 from bentham.service.fold.entities import Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.fold.events import TrialLeased
 from bentham.service.fold.pool import Pool
+from bentham.service.fold.table import BY_KIND
+from bentham.service.refusals import Conflicting
 
 View = dict[str, Any]
 
@@ -98,10 +104,13 @@ def _incumbent_view(pool: Pool, study: Study) -> View | None:
 
 def model_view(pool: Pool, study: Study, model: str) -> View:
     """Return what a model of the catalogue stands for; empty for a model that the tenant named."""
-    said = pool.descriptions.get(model) if study.drawn else None
-    if said is None:
+    description = pool.descriptions.get(model) if study.drawn else None
+    if description is None:
         return {"algorithm": "", "configuration": {}}
-    return {"algorithm": said.algorithm, "configuration": dict(said.configuration)}
+    return {
+        "algorithm": description.algorithm,
+        "configuration": dict(description.configuration),
+    }
 
 
 def record_view(study: Study) -> list[View]:
@@ -172,7 +181,7 @@ def candidate_views(pool: Pool, study: Study) -> list[View]:
     beliefs = pool.scheduler.beliefs(study.id) if study.served else {}
     weight = study.weight * study.tenant.weight
     views = []
-    for model, said in study.models.items():
+    for model, declared_cost in study.models.items():
         tried, belief = study.shared.tried.get(model), beliefs.get(model)
         state = "untried" if tried is None else tried.state
         gain = belief.expected_improvement / weight if belief and state == "untried" else None
@@ -184,7 +193,7 @@ def candidate_views(pool: Pool, study: Study) -> list[View]:
                 "score": None if tried is None else tried.score,
                 "mean": belief.mean if belief and isfinite(belief.mean) else None,
                 "sigma": belief.sigma if belief and isfinite(belief.sigma) else None,
-                "cost": belief.cost if belief else said,
+                "cost": belief.cost if belief else declared_cost,
                 "expected_improvement": gain,
                 "rate": None if gain is None or belief is None else gain / belief.cost,
                 "duration": _duration(trial) if state in ("observed", "failed") else None,
@@ -320,4 +329,56 @@ def _runner_up_view(pool: Pool, other: RunnerUp) -> View:
         "dataset": study.over,
         "model": other.model,
         "value": other.value,
+    }
+
+
+def answer(
+    pool: Pool, leases: Leases, now: float, kind: str, subject: str, asker: str = ""
+) -> View:
+    """Return the reply to the request that led to this event.
+
+    `asker` is the token that repeats it, empty if it may see everything: by now, a device of the
+    same name may belong to another token.
+    """
+    entity = BY_KIND[kind].entity
+    if entity == "request":  # about a trial or a study
+        entity = "trial" if subject in pool.trials else "study"
+    if kind == "trial-leased":
+        terms = leases.terms
+        return lease_view(pool, pool.trials[subject], terms.lease_seconds, terms.heartbeat_seconds)
+    if entity == "trial":
+        return trial_view(pool.trials[subject], leases)
+    if entity == "study":
+        return study_view(pool, pool.studies[subject])
+    if kind == "dataset-dropped":
+        return {"id": subject}
+    if entity == "dataset":
+        dataset = pool.datasets.get(subject)
+        if dataset is None:
+            raise Conflicting(f"dataset {subject!r} was dropped; upload it again")
+        return dataset_view(dataset)
+    if entity == "tenant":
+        return tenant_view(pool.tenants[subject], now)
+    if entity == "history":
+        return history_view(pool, int(subject))
+    if kind == "token-issued":
+        raise Conflicting(
+            f"the token {subject} was issued for this Idempotency-Key, and its secret is shown "
+            "only once; if it was lost, revoke that token and issue another one"
+        )
+    if entity == "token":
+        return token_view(pool.tokens[subject])
+    device = pool.devices.get(subject) or pool.departed.get(subject)
+    if device is None or asker not in ("", device.token):
+        raise Conflicting(f"device {subject!r} has left; register it again")
+    return device_view(device, leases.seen(subject))
+
+
+def history_view(pool: Pool, place: int) -> View:
+    """Return the size of an import."""
+    history = pool.history[place]
+    return {
+        "studies": len(history),
+        "models": len({model for runs in history.values() for model in runs}),
+        "runs": sum(len(runs) for runs in history.values()),
     }

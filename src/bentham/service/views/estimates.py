@@ -1,6 +1,6 @@
-"""How far studies are believed to be from their best model: `Scheduler.shortfall`, cached.
+"""Estimates of how far each study is from its best model: `Scheduler.shortfall`, cached.
 
-Computing all of them with every request would hold up everybody's requests.
+Computing all of them for every request would delay all requests.
 """
 
 import heapq
@@ -13,15 +13,15 @@ from bentham.core.gaussian.shortfall import Shortfall
 from bentham.service.fold.entities import Study
 from bentham.service.fold.pool import Pool
 
-# At most this many are computed for one request, and this many per second for all requests: one
-# takes about half a millisecond, and other requests wait meanwhile.
+# The maximum number computed for one request, and per second for all requests: each takes about
+# half a millisecond, during which other requests wait.
 BURST, PER_SECOND = 20, 40
-# The quantile of a normal distribution that an 80 % band reaches to.
+# Half the width of an 80 % band, in standard deviations of a normal distribution.
 BAND = 1.2815515594457831
 
 
-class _Kept(NamedTuple):
-    """An estimate: which it was of all, what was believed when it was made, the incumbent then."""
+class _Cached(NamedTuple):
+    """An estimate: its number, and the study's change counter and incumbent at that time."""
 
     number: int
     changes: int
@@ -31,87 +31,90 @@ class _Kept(NamedTuple):
 
 
 class Estimates:
-    """Shortfalls of studies, each kept until something else is believed of its dataset.
+    """Shortfalls of studies, each cached until the posterior of its dataset changes.
 
-    Everybody waits while they are computed, so a look makes only some of them anew; the others
-    are as they were, less what their incumbents gained since, and have their turn later. A study
-    that was not looked at yet has none, nor has one that is paused since before the start.
+    All requests wait while they are computed, so one request computes only some of them. The
+    others keep their cached values, less what their incumbents gained since, and are computed
+    later. A study has no estimate before its first turn, or if it was paused before the start.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: dict[str, _Kept] = {}
+        self._cache: dict[str, _Cached] = {}
         self._pool: Pool | None = None
-        self._left, self._since = float(BURST), clock()
-        self._tidy_at = 0
-        self.made = 0  # so many were computed
+        self._budget, self._refilled = float(BURST), clock()  # a token bucket
+        self._prune_at = 0  # the size at which closed studies are removed from the cache
+        self.made = 0  # the number of estimates computed so far
 
     def of_studies(self, pool: Pool, studies: Iterable[Study]) -> dict[str, float]:
-        """What each study may still gain, as far as is believed."""
-        return {name: known.gap for name, known in self.estimate(pool, studies).items()}
+        """Return the estimated gap of each study to its best model."""
+        return {name: estimate.gap for name, estimate in self.estimate(pool, studies).items()}
 
     def estimate(self, pool: Pool, studies: Iterable[Study]) -> dict[str, Shortfall]:
-        """What is believed of each study's shortfall; closed ones have all that they will have.
+        """Return the estimated shortfall of each study; 0 for closed ones, which gain no more.
 
-        A microsecond each, and up to BURST new ones.
+        Takes a microsecond for each study, and computes up to BURST estimates.
         """
-        if pool is not self._pool:  # what another log led to
+        if pool is not self._pool:  # the state was discarded and computed from the log again
             self._pool = pool
-            self._kept.clear()
-        found: dict[str, Shortfall] = {}
+            self._cache.clear()
+        estimates: dict[str, Shortfall] = {}
         due: list[tuple[int, Study]] = []
         for study in studies:
             if study.state == "closed":
-                found[study.id] = Shortfall(0.0, 0.0)
+                estimates[study.id] = Shortfall(0.0, 0.0)
                 continue
-            kept = self._kept.get(study.id)
-            if kept is not None:
-                found[study.id] = _since(kept, study)
-                if study.served and kept.changes != pool.scheduler.changes(study.id):
-                    due.append((kept.number, study))
-            elif study.served:  # one that was paused before the start is believed nothing of
+            cached = self._cache.get(study.id)
+            if cached is not None:
+                estimates[study.id] = _adjusted(cached, study)
+                if study.served and cached.changes != pool.scheduler.changes(study.id):
+                    due.append((cached.number, study))
+            elif study.served:  # otherwise the scheduler does not know it
                 due.append((-1, study))
-        # Those never looked at come first, then who waited longest.
+        # Studies without an estimate come first, then the oldest estimates.
         for _, study in heapq.nsmallest(self._allowance(), due, key=_number):
-            self._left -= 1.0
-            found[study.id] = self._make(pool, study)
-        return found
+            self._budget -= 1.0
+            estimates[study.id] = self._compute(pool, study)
+        return estimates
 
     def _allowance(self) -> int:
         now = self._clock()
-        self._left = min(BURST, self._left + PER_SECOND * (now - self._since))
-        self._since = now
-        return int(self._left)
+        self._budget = min(BURST, self._budget + PER_SECOND * (now - self._refilled))
+        self._refilled = now
+        return int(self._budget)
 
-    def _make(self, pool: Pool, study: Study) -> Shortfall:
+    def _compute(self, pool: Pool, study: Study) -> Shortfall:
         changes, incumbent = pool.scheduler.changes(study.id), study.incumbent
-        made = pool.scheduler.shortfall(study.id)
-        self._kept[study.id] = _Kept(self.made, changes, *made, incumbent)
+        shortfall = pool.scheduler.shortfall(study.id)
+        self._cache[study.id] = _Cached(self.made, changes, *shortfall, incumbent)
         self.made += 1
-        if len(self._kept) > self._tidy_at:
-            self._kept = {
-                name: kept for name, kept in self._kept.items() if pool.studies[name].closed is None
+        if len(self._cache) > self._prune_at:
+            self._cache = {
+                name: cached
+                for name, cached in self._cache.items()
+                if pool.studies[name].closed is None
             }
-            self._tidy_at = 2 * len(self._kept) + 1000
-        return made
+            self._prune_at = 2 * len(self._cache) + 1000
+        return shortfall
 
 
 def _number(due: tuple[int, Study]) -> int:
     return due[0]
 
 
-def _since(kept: _Kept, study: Study) -> Shortfall:
+def _adjusted(cached: _Cached, study: Study) -> Shortfall:
+    """Return a cached estimate, less what the incumbent has gained since."""
     incumbent = study.incumbent
-    if incumbent == kept.incumbent:
-        return Shortfall(kept.gap, kept.variance)
-    return Shortfall(max(0.0, kept.gap + kept.incumbent - incumbent), kept.variance)
+    if incumbent == cached.incumbent:
+        return Shortfall(cached.gap, cached.variance)
+    return Shortfall(max(0.0, cached.gap + cached.incumbent - incumbent), cached.variance)
 
 
 def mean_band(gaps: list[float], deviations: dict[int, float]) -> tuple[float, float, float]:
-    """The mean of shortfalls with its 80 % band; never below zero.
+    """Return the mean of shortfalls and its 80 % band, which is never below zero.
 
-    `deviations` are summed over the studies of each dataset: what shares arms errs together, what
-    does not errs by itself.
+    `deviations` are summed over the studies of each dataset: the errors of studies that share arms
+    are taken as fully correlated, those of others as independent.
     """
     if not gaps:
         return 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""The whole at a glance: for an operator all of it, for a tenant its own part."""
+"""The overview: of the whole pool for an operator, of its own part for a tenant."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from bentham.service.views.estimates import Estimates, mean_band
 
 
 class RegretSum:
-    """The estimates of some studies, added up; those that have none yet do not count."""
+    """The sum of the estimates of some studies; studies without an estimate do not count."""
 
     def __init__(self) -> None:
         self._gaps: list[float] = []
@@ -21,23 +21,23 @@ class RegretSum:
         self._deviations: defaultdict[int, float] = defaultdict(float)  # by dataset
 
     def add(self, study: Study, estimate: Shortfall | None) -> None:
-        """Count a study."""
+        """Add a study."""
         if estimate is not None:
             self._gaps.append(estimate.gap)
             self._gained.append(study.incumbent - study.start)
             self._deviations[id(study.shared)] += estimate.variance**0.5
 
     def regret(self) -> View:
-        """The mean with its band."""
+        """Return the mean and its 80 % band."""
         mean, low, high = mean_band(self._gaps, self._deviations)
         return {"regret_estimate": mean, "regret_low": low, "regret_high": high}
 
     def mean(self) -> float:
-        """The mean without its band."""
+        """Return the mean without its band."""
         return sum(self._gaps) / len(self._gaps) if self._gaps else 0.0
 
     def happiness(self) -> float:
-        """The share of the initial regret that is gone; 1 without studies."""
+        """Return the share of the initial regret that is gone; 1 without studies."""
         gap = sum(self._gaps)
         return happiness(gap, gap + sum(self._gained))
 
@@ -45,14 +45,15 @@ class RegretSum:
 def overview_view(
     pool: Pool, scope: Scope, estimates: Estimates, now: float, latency: View | None = None
 ) -> View:
-    """Regret estimate, shares of device time, queue and throughput.
+    """Return the regret estimate, shares of device time, queue and throughput.
 
-    Some three microseconds for every study that is not closed, and what new estimates take.
+    Takes about three microseconds for each study that is not closed, plus the time of new
+    estimates.
     """
     own = scope.tenant_name
-    everyone = sum(_used(tenant, now) for tenant in scope.tenants())
+    total_used = sum(_used(tenant, now) for tenant in scope.tenants())
     known = estimates.estimate(pool, _open(scope.current()))
-    everything, parts, open_studies, untried = RegretSum(), [], 0, 0
+    total, parts, open_studies, untried = RegretSum(), [], 0, 0
     for tenant in scope.tenants():
         part, count = RegretSum(), 0
         for study in _open(tenant.current.values()):
@@ -60,7 +61,7 @@ def overview_view(
             untried += study.untried
             estimate = known.get(study.id)
             part.add(study, estimate)
-            everything.add(study, estimate)
+            total.add(study, estimate)
         open_studies += count
         used = _used(tenant, now)
         parts.append(
@@ -72,7 +73,7 @@ def overview_view(
                 "running_trials": len(tenant.running),
                 "device_seconds": used,
                 "device_seconds_today": tenant.seconds_today(now),
-                "share": None if own else (used / everyone if everyone else 0.0),
+                "share": None if own else (used / total_used if total_used else 0.0),
                 "regret_estimate": part.mean(),
                 "happiness": part.happiness(),
             }
@@ -80,8 +81,8 @@ def overview_view(
     busy = sum(device.trial is not None for device in pool.devices.values())
     return {
         "time": now,
-        **everything.regret(),
-        "happiness": everything.happiness(),
+        **total.regret(),
+        "happiness": total.happiness(),
         "tenants": parts,
         "queue": {"open_studies": open_studies, "untried_arms": untried},
         "throughput": {

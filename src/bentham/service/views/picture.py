@@ -7,11 +7,11 @@ from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import candidate_views, study_view, tenant_view, trial_view
 
 
-def picture(pool: Pool, believed: int) -> list[Any]:
-    """Return the views of a pool, and the candidates of the first `believed` served studies."""
-    seen: list[Any] = [study_view(pool, study) for study in pool.studies.values()]
-    seen += [tenant_view(tenant, pool.time) for tenant in pool.tenants.values()]
+def picture(pool: Pool, with_candidates: int) -> list[Any]:
+    """Return the views of a pool, and the models of the first `with_candidates` served studies."""
+    views: list[Any] = [study_view(pool, study) for study in pool.studies.values()]
+    views += [tenant_view(tenant, pool.time) for tenant in pool.tenants.values()]
     leases = Leases(Terms())
-    seen += [trial_view(trial, leases) for trial in pool.trials.values()]
+    views += [trial_view(trial, leases) for trial in pool.trials.values()]
     served = [study for study in pool.studies.values() if study.served]
-    return seen + [candidate_views(pool, study) for study in served[:believed]]
+    return views + [candidate_views(pool, study) for study in served[:with_candidates]]

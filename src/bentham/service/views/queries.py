@@ -39,14 +39,14 @@ from bentham.training.metrics import METRICS
 ADMIN = ("admin",)
 OWNERS = ("admin", "tenant")
 RUNNERS = ("admin", "device")
-ANYBODY = ("admin", "tenant", "device")
+EVERY_ROLE = ("admin", "tenant", "device")
 Run = tuple[str, str, float, float | None]  # a past run: dataset, model, score, cost
 
 
 # -- the caller
 
 
-@allowed(*ANYBODY)
+@allowed(*EVERY_ROLE)
 def caller(look: Look) -> Caller:
     """Return the caller."""
     return look.caller
@@ -134,14 +134,14 @@ def script(look: Look, name: str, model: str | None, catalog: Catalog) -> str:
 # -- trials, decisions, devices
 
 
-@allowed(*ANYBODY)
+@allowed(*EVERY_ROLE)
 def trials(look: Look, study: str | None, state: str | None, limit: int, after: str | None) -> View:
     """Return a page of trials, newest first."""
     found, following = page(look.scope.trials(study, state), limit, after)
     return {"items": [trial_view(each, look.leases) for each in found], "next": following}
 
 
-@allowed(*ANYBODY)
+@allowed(*EVERY_ROLE)
 def trial(look: Look, name: str, *_: object) -> View:
     """Return one trial."""
     return trial_view(look.scope.trial(name), look.leases)

@@ -23,11 +23,12 @@ def study_script(pool: Pool, study: Study, model: str | None, catalog: Catalog) 
     if model is None and study.best is None:
         raise Conflicting("no model of the study has a score yet; try again when one has")
     name = model or (study.best[0] if study.best else "")
-    said = pool.descriptions[name]
-    algorithm = catalog.algorithms.get(said.algorithm)
+    description = pool.descriptions[name]
+    algorithm = catalog.algorithms.get(description.algorithm)
     if algorithm is None:
         raise Conflicting(
-            f"the algorithm {said.algorithm!r} is no longer installed; ask the operator for it"
+            f"the algorithm {description.algorithm!r} is no longer installed; ask the operator for "
+            "it"
         )
     tried = study.shared.tried.get(name)
     try:
@@ -35,7 +36,7 @@ def study_script(pool: Pool, study: Study, model: str | None, catalog: Catalog) 
             TrainingPlan(**training),
             name,
             algorithm,
-            said.configuration,
+            description.configuration,
             score=None if tried is None else tried.score,
             study=study.name,
         )

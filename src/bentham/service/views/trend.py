@@ -1,7 +1,7 @@
-"""Regret over time: how far studies were, at each past moment, from the best that they can have.
+"""Regret over time: how far studies were from their best score at each past moment.
 
-A study's best is what is believed of it now; its incumbent then is what it was. At each moment
-those studies count that were there: created, and not closed.
+A study's best score is its current estimate; its incumbent is what it was at that moment. At each
+moment, the studies count that were created and not closed.
 """
 
 import heapq
@@ -19,7 +19,7 @@ from bentham.service.views.entities import View
 from bentham.service.views.estimates import BAND, Estimates
 from bentham.service.views.round_robin import Replay
 
-# With those that are not closed these are all that a look has to go through.
+# Limits the work of one request, which includes all studies that are not closed.
 MOST_CLOSED = 2000
 
 
@@ -32,10 +32,10 @@ def trend_view(
     points: int,
     replay: Replay | None = None,
 ) -> View:
-    """Mean regret over the last seconds, or over all time, with its band, and by round robin.
+    """Return mean regret over the last `seconds`, or all time, with its band, and by round robin.
 
-    It begins later where more than MOST_CLOSED studies were closed since: everybody waits for it.
-    Four milliseconds for a thousand studies, a fourth of them for round robin.
+    If more than MOST_CLOSED studies have closed since, it begins later, because all requests wait
+    for it. Takes four milliseconds for a thousand studies, a quarter of that for round robin.
     """
     since = max(_beginning(scope, now), -inf if seconds is None else now - seconds)
     closed, since = _lately_closed(scope, since)
@@ -43,19 +43,19 @@ def trend_view(
     grid = np.linspace(since, now, points) if now > since else np.array([now])
     known = estimates.estimate(pool, studies)
     counts = open_at(grid, *_lives(studies))
-    believed = [study for study in studies if study.id in known]
-    created, closed_at = _lives(believed)
-    start = np.array([study.start for study in believed])
+    estimated = [study for study in studies if study.id in known]
+    created, closed_at = _lives(estimated)
+    start = np.array([study.start for study in estimated])
     past = PastRegret(grid, created, closed_at, start)
-    bests = np.array([study.incumbent + known[study.id].gap for study in believed])
-    deviations = np.array([known[study.id].variance for study in believed]) ** 0.5
-    mean = past.mean(bests, [study.improvements for study in believed])
-    # Studies over the same data err together, others do not.
-    groups = np.unique([id(study.shared) for study in believed], return_inverse=True)[1]
+    bests = np.array([study.incumbent + known[study.id].gap for study in estimated])
+    deviations = np.array([known[study.id].variance for study in estimated]) ** 0.5
+    mean = past.mean(bests, [study.improvements for study in estimated])
+    # Errors of studies on the same data are correlated, others are independent.
+    groups = np.unique([id(study.shared) for study in estimated], return_inverse=True)[1]
     spread = BAND * past.deviation(deviations, groups)
     turns = None
     if replay is not None and scope.everything:
-        turns = past.mean(bests, [replay.of(study) for study in believed])
+        turns = past.mean(bests, [replay.of(study) for study in estimated])
     return {
         "time": now,
         "since": since,
@@ -79,7 +79,7 @@ def _beginning(scope: Scope, now: float) -> float:
 
 
 def _lately_closed(scope: Scope, since: float) -> tuple[list[Study], float]:
-    """The studies that were closed since then, and since when these are all of them."""
+    """Return the studies closed since then, and the time since when the list is complete."""
     newest_first = (reversed(tenant.closed) for tenant in scope.tenants())
     found: list[Study] = []
     for study in heapq.merge(*newest_first, key=_closed, reverse=True):
@@ -92,7 +92,7 @@ def _lately_closed(scope: Scope, since: float) -> tuple[list[Study], float]:
 
 
 def _lives(studies: Sequence[Study]) -> tuple[Vector, Vector]:
-    """When each study was created, and when it was closed."""
+    """Return when each study was created, and when it was closed."""
     created = np.array([study.created for study in studies])
     return created, np.array([_closed(study) for study in studies])
 

@@ -4,7 +4,7 @@ import { fill, h } from "/assets/dom.js";
 import { plural, whole } from "/assets/format.js";
 import { notice, panel, table } from "/assets/parts.js";
 
-const MOST = 100; // columns listed; the others can be found by name
+const MAX_LISTED = 100; // columns listed; the others can be found by name
 const TYPES = [["number", "number"], ["category", "category"], ["ignored", "ignored"]];
 
 export function columnsPart(change) {
@@ -12,7 +12,7 @@ export function columnsPart(change) {
   let target = "";
   const types = new Map(); // types that differ from the inferred ones
   const selects = new Map();
-  const counted = h("p.summary", {});
+  const counts = h("p.summary", {});
   const notes = h("div.stack", {});
   const find = h("input", { id: "find-column", type: "search", autocomplete: "off", oninput: () => draw(),
     // Enter in the search field must not submit the form.
@@ -25,8 +25,8 @@ export function columnsPart(change) {
     { name: "Distinct", align: "right", show: (column) => whole(column.distinct) },
     { name: "Note", show: (column) =>
       [column.note, column.name === target && "target"].filter(Boolean).join("; ") || "–" },
-  ], { key: (column) => column.name, most: MOST, empty: "No column matches." });
-  const node = panel("Columns", counted, notes, filter, h("div.tall", {}, list.node));
+  ], { key: (column) => column.name, maxRows: MAX_LISTED, empty: "No column matches." });
+  const node = panel("Columns", counts, notes, filter, h("div.tall", {}, list.node));
 
   // Selects are reused, so that the focus stays when a type is chosen.
   function typeCell(column) {
@@ -40,17 +40,17 @@ export function columnsPart(change) {
       onchange: () => {
         if (select.value === column.type) types.delete(column.name);
         else types.set(column.name, select.value);
-        tell();
+        drawCounts();
         change();
       },
     }, TYPES.map(([value, text]) => h("option", { value, selected: value === column.type }, text)));
     return select;
   }
 
-  function tell() {
+  function drawCounts() {
     const kinds = { number: 0, category: 0, ignored: 0 };
     for (const column of dataset.columns) kinds[types.get(column.name) ?? column.type] += 1;
-    counted.textContent = `${plural(dataset.rows, "row")}, ${plural(dataset.width, "column")}: ` +
+    counts.textContent = `${plural(dataset.rows, "row")}, ${plural(dataset.width, "column")}: ` +
       `${plural(kinds.number, "number")}, ${plural(kinds.category, "category", "categories")}, ` +
       `${whole(kinds.ignored)} ignored. Correct types that were inferred wrongly.`;
   }
@@ -71,7 +71,7 @@ export function columnsPart(change) {
       target = "";
       filter.hidden = found.columns.length <= 20;
       fill(notes, found.notes.map((note) => notice("", note)));
-      tell();
+      drawCounts();
       draw();
     },
     // Mark the column to predict.

@@ -8,24 +8,24 @@ import { field } from "/assets/pages/create_field.js";
 
 const CSV = "text/csv";
 const PARQUET = "application/vnd.apache.parquet";
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
 export function dataPart(context, owner, use) {
   const body = h("div", {});
-  let way = null;
+  let source = null;
   const open = (which) => {
-    way?.leave();
+    source?.leave();
     use(null);
-    way = which === "file" ? filePart(context, owner, use) : knownPart(context, owner, use);
-    fill(body, way.node);
+    source = which === "file" ? filePart(context, owner, use) : existingPart(context, owner, use);
+    fill(body, source.node);
   };
   open("file");
   return {
     node: h("div.stack", {},
-      h("div", {}, choice("Data source", [["file", "Upload a file"], ["known", "Use an existing dataset"]],
+      h("div", {}, choice("Data source", [["file", "Upload a file"], ["existing", "Use an existing dataset"]],
         "file", open)),
       body),
-    reset: () => way.reset(),
+    reset: () => source.reset(),
   };
 }
 
@@ -33,100 +33,100 @@ export function dataPart(context, owner, use) {
 
 function filePart(context, owner, use) {
   let file = null;
-  let going = null;
-  const input = h("input.unseen", { type: "file", accept: ".csv,.tsv,.txt,.parquet", id: "file",
-    onchange: () => input.files[0] && take(input.files[0]) });
+  let current = null;
+  const input = h("input.visually-hidden", { type: "file", accept: ".csv,.tsv,.txt,.parquet", id: "file",
+    onchange: () => input.files[0] && accept(input.files[0]) });
   const drop = h("label.drop", { for: "file" },
     h("strong", {}, "Drop a CSV or Parquet file here"), h("span", {}, "or click to choose one"),
     h("span.quiet", {}, "The first row of a CSV file must contain the column names."));
-  const said = h("div", { role: "alert" });
+  const alertBox = h("div", { role: "alert" });
   const bar = h("progress", { max: 1, "aria-label": "Upload" });
   const shown = h("div.upload", { hidden: true });
-  const node = h("div.stack", {}, input, drop, shown, said);
+  const node = h("div.stack", {}, input, drop, shown, alertBox);
 
   for (const kind of ["dragover", "dragleave", "drop"]) {
     drop.addEventListener(kind, (event) => {
       event.preventDefault();
       drop.classList.toggle("over", kind === "dragover");
-      if (kind === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+      if (kind === "drop" && event.dataTransfer.files[0]) accept(event.dataTransfer.files[0]);
     });
   }
 
-  function take(chosen) {
+  function accept(chosen) {
     file = chosen;
     input.value = ""; // so that the same file can be chosen again
     send(printable(file.name));
   }
 
   async function send(name) {
-    going?.abort();
-    const ending = (going = new AbortController());
-    const leaving = () => ending.abort();
-    context.signal.addEventListener("abort", leaving, { once: true });
+    current?.abort();
+    const controller = (current = new AbortController());
+    const abort = () => controller.abort();
+    context.signal.addEventListener("abort", abort, { once: true });
     use(null);
-    fill(said);
+    fill(alertBox);
     bar.removeAttribute("value");
-    const told = h("span.quiet", {}, "Uploading …");
-    fill(shown, h("strong", {}, file.name), ` ${bytes(file.size)} `, bar, told,
-      h("button.small", { type: "button", onclick: () => ending.abort() }, "Cancel"));
+    const progressText = h("span.quiet", {}, "Uploading …");
+    fill(shown, h("strong", {}, file.name), ` ${bytes(file.size)} `, bar, progressText,
+      h("button.small", { type: "button", onclick: () => controller.abort() }, "Cancel"));
     shown.hidden = false;
     drop.hidden = input.hidden = true;
     try {
-      const whose = owner() ? `&tenant=${encodeURIComponent(owner())}` : "";
-      const dataset = await upload(`/datasets?name=${encodeURIComponent(name)}${whose}`, file, {
+      const tenantQuery = owner() ? `&tenant=${encodeURIComponent(owner())}` : "";
+      const dataset = await upload(`/datasets?name=${encodeURIComponent(name)}${tenantQuery}`, file, {
         type: await typeOf(file),
-        signal: ending.signal,
+        signal: controller.signal,
         progress(share) {
           bar.value = share;
-          told.textContent = share < 1 ? `${Math.round(100 * share)} %` : "Reading the data …";
+          progressText.textContent = share < 1 ? `${Math.round(100 * share)} %` : "Reading the data …";
         },
       });
-      if (ending.signal.aborted) return;
+      if (controller.signal.aborted) return;
       fill(shown, h("strong", {}, dataset.name), ` ${bytes(dataset.bytes)}, uploaded. `,
-        another("Use another file"));
+        resetButton("Use another file"));
       use(dataset);
     } catch (error) {
-      if (going !== ending) return;
-      if (error.name === "AbortError") return begin();
+      if (current !== controller) return;
+      if (error.name === "AbortError") return reset();
       failed(error, name);
     } finally {
-      context.signal.removeEventListener("abort", leaving);
+      context.signal.removeEventListener("abort", abort);
     }
   }
 
   function failed(error, name) {
-    const again = field("Dataset name", h("input", { value: name, maxlength: LONGEST_NAME, size: "34",
+    const again = field("Dataset name", h("input", { value: name, maxlength: MAX_NAME_LENGTH, size: "34",
       onkeydown(event) {
         if (event.key !== "Enter") return;
         event.preventDefault(); // must not submit the study
         send(again.input.value);
       } }));
-    fill(shown, h("strong", {}, file.name), ` ${bytes(file.size)}, not uploaded. `, another("Choose another file"),
+    fill(shown, h("strong", {}, file.name), ` ${bytes(file.size)}, not uploaded. `, resetButton("Choose another file"),
       error.status === 409 && h("div.stack", {}, again.node,
         h("div.actions", {}, h("button", {
           type: "button", onclick: () => send(again.input.value),
         }, "Upload again"))));
-    fill(said, notice("bad", error.message));
+    fill(alertBox, notice("bad", error.message));
   }
 
-  function another(label) {
+  function resetButton(label) {
     return h("button.small", { type: "button", onclick: () => {
-      begin();
+      reset();
       input.focus();
     } }, label);
   }
 
-  function begin() {
-    going?.abort();
-    going = null;
+  function reset() {
+    current?.abort();
+    current = null;
     file = null;
-    fill(said);
+    fill(alertBox);
     shown.hidden = true;
     drop.hidden = input.hidden = false;
     use(null);
   }
 
-  return { node, reset: begin, leave: () => going?.abort() };
+  return { node, reset, leave: () => current?.abort() };
 }
 
 // Parquet files begin with "PAR1"; the server reads any other file as CSV.
@@ -136,15 +136,15 @@ async function typeOf(file) {
 }
 
 function printable(name) {
-  return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").trim().slice(0, LONGEST_NAME) || "data";
+  return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").trim().slice(0, MAX_NAME_LENGTH) || "data";
 }
 
 // -- an existing dataset
 
-function knownPart(context, owner, use) {
-  const said = h("div", { role: "alert" });
+function existingPart(context, owner, use) {
+  const alertBox = h("div", { role: "alert" });
   const chosen = field("Dataset", h("select", {}));
-  const node = h("div.stack", {}, chosen.node, said);
+  const node = h("div.stack", {}, chosen.node, alertBox);
   let items = [];
 
   async function read() {
@@ -152,31 +152,31 @@ function knownPart(context, owner, use) {
     try {
       items = await all("/datasets?limit=100", 2000, { signal: context.signal });
     } catch (error) {
-      if (error.name !== "AbortError") fill(said, notice("bad", error.message));
+      if (error.name !== "AbortError") fill(alertBox, notice("bad", error.message));
       return;
     }
-    offer();
+    drawOptions();
   }
 
-  function offer() {
-    const own = items.filter((each) => owner() === null || !each.tenant || each.tenant === owner());
-    chosen.input.disabled = !own.length;
+  function drawOptions() {
+    const available = items.filter((each) => owner() === null || !each.tenant || each.tenant === owner());
+    chosen.input.disabled = !available.length;
     fill(chosen.input,
-      h("option", { value: "" }, own.length ? "Choose a dataset" : "No datasets yet: upload a file"),
-      own.map((each) => h("option", { value: each.id },
+      h("option", { value: "" }, available.length ? "Choose a dataset" : "No datasets yet: upload a file"),
+      available.map((each) => h("option", { value: each.id },
         `${each.name} (${plural(each.rows, "row")}, ${plural(each.width, "column")})`)));
   }
 
   chosen.input.addEventListener("change", async () => {
     const id = chosen.input.value;
-    fill(said);
+    fill(alertBox);
     use(null);
     if (!id) return;
     try {
       const dataset = await context.get(`/datasets/${encodeURIComponent(id)}`);
       if (chosen.input.value === id && node.isConnected) use(dataset);
     } catch (error) {
-      if (error.name !== "AbortError") fill(said, notice("bad", error.message));
+      if (error.name !== "AbortError") fill(alertBox, notice("bad", error.message));
     }
   });
   read();
@@ -184,7 +184,7 @@ function knownPart(context, owner, use) {
     node,
     reset() {
       use(null);
-      offer();
+      drawOptions();
     },
     leave() {},
   };

@@ -4,8 +4,8 @@ import { h, unique } from "/assets/dom.js";
 
 export function field(label, input, hint = "") {
   const id = unique("field");
-  const said = h("span.hint", { id: `${id}-hint` }, hint);
+  const hintNode = h("span.hint", { id: `${id}-hint` }, hint);
   input.id = id;
-  input.setAttribute("aria-describedby", said.id);
-  return { node: h("div.field", {}, h("label", { for: id }, label), input, said), input, hint: said };
+  input.setAttribute("aria-describedby", hintNode.id);
+  return { node: h("div.field", {}, h("label", { for: id }, label), input, hintNode), input, hint: hintNode };
 }

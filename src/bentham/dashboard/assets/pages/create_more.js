@@ -28,7 +28,7 @@ export function morePart(algorithms) {
   return {
     node,
     // Offer only the algorithms that support the task.
-    suit(task) {
+    showFor(task) {
       for (const { each, node: box } of boxes) box.hidden = Boolean(task) && !each.tasks.includes(task);
     },
     body() {

@@ -5,8 +5,8 @@ import { clock, duration, number, score } from "/assets/format.js";
 import { toDecision, toStudy } from "/assets/links.js";
 import { badge, emptyPanel, heading, notice, table } from "/assets/parts.js";
 
-const PAGE = 50;
-const MOST = 500;
+const PAGE_SIZE = 50;
+const MAX_DECISIONS = 500;
 const READ_SECONDS = 2;
 const REASONS = { policy: "policy", "warm-start": "warm start", "starvation-guard": "starvation guard" };
 
@@ -15,35 +15,35 @@ export async function open(context) {
   let next = null;
   const trials = new Map();
   const list = decisionTable(context.session.role === "admin", trials);
-  const said = h("div", { role: "alert" });
+  const alertBox = h("div", { role: "alert" });
   const more = h("button", { type: "button", onclick: older }, "Older decisions");
-  const none = emptyPanel("No decisions yet",
+  const emptyState = emptyPanel("No decisions yet",
     h("p", {}, "A decision is made whenever a device is free and a study has a model left to try."),
     h("a.button.main", { href: "#/new" }, "New study"));
-  const some = h("div.panel", {}, list.node, h("div.actions", {}, more), said);
+  const content = h("div.panel", {}, list.node, h("div.actions", {}, more), alertBox);
 
   async function page(after) {
-    const query = `?limit=${PAGE}${after ? `&after=${encodeURIComponent(after)}` : ""}`;
-    const [made, ran] = await Promise.all([
+    const query = `?limit=${PAGE_SIZE}${after ? `&after=${encodeURIComponent(after)}` : ""}`;
+    const [decisionPage, trialPage] = await Promise.all([
       context.get(`/decisions${query}`), context.get(`/trials${query}`),
     ]);
-    for (const trial of ran.items) trials.set(trial.id, trial);
-    return made;
+    for (const trial of trialPage.items) trials.set(trial.id, trial);
+    return decisionPage;
   }
 
   function draw() {
-    none.hidden = decisions.length > 0;
-    some.hidden = !decisions.length;
-    more.hidden = next === null || decisions.length >= MOST;
+    emptyState.hidden = decisions.length > 0;
+    content.hidden = !decisions.length;
+    more.hidden = next === null || decisions.length >= MAX_DECISIONS;
     list.set(decisions);
   }
 
   // Read the newest; the known ones follow them, unless so many are new that there would be a gap.
   async function read() {
-    const made = await page(null);
-    const first = decisions.findIndex((each) => each.id === made.items.at(-1)?.id);
-    if (first < 0) [decisions, next] = [made.items, made.next];
-    else decisions = [...made.items, ...decisions.slice(first + 1)].slice(0, MOST);
+    const decisionPage = await page(null);
+    const first = decisions.findIndex((each) => each.id === decisionPage.items.at(-1)?.id);
+    if (first < 0) [decisions, next] = [decisionPage.items, decisionPage.next];
+    else decisions = [...decisionPage.items, ...decisions.slice(first + 1)].slice(0, MAX_DECISIONS);
     const kept = new Set(decisions.map((each) => each.id));
     for (const id of trials.keys()) if (!kept.has(id)) trials.delete(id);
     draw();
@@ -51,14 +51,14 @@ export async function open(context) {
 
   async function older() {
     more.disabled = true;
-    fill(said);
+    fill(alertBox);
     try {
-      const made = await page(decisions.at(-1).id);
-      decisions = [...decisions, ...made.items];
-      next = made.next;
+      const decisionPage = await page(decisions.at(-1).id);
+      decisions = [...decisions, ...decisionPage.items];
+      next = decisionPage.next;
       draw();
     } catch (error) {
-      if (!context.signal.aborted) fill(said, notice("bad", error.message));
+      if (!context.signal.aborted) fill(alertBox, notice("bad", error.message));
     } finally {
       more.disabled = false;
     }
@@ -69,7 +69,7 @@ export async function open(context) {
     heading("Decisions"),
     h("p.quiet", {}, "Whenever a device is free, the model with the highest expected improvement per ",
       "second runs. Open a decision to see why."),
-    none, some);
+    emptyState, content);
   const plan = context.renewer(read, READ_SECONDS);
   const redraw = context.renewer(async () => draw(), 0.5);
   context.listen((event) => {

@@ -7,16 +7,16 @@ import { KINDS, OBSERVED, RUNNING, FAILED, Rows } from "/assets/heat_rows.js";
 import { badge, choice, emptyPanel, figure, heading, table } from "/assets/parts.js";
 import { endsOf, isDark, ramp } from "/assets/ramp.js";
 
-const PAGE = 50;
-const BATCH = 20;
-const MOST = 5000; // maximum number of studies
+const PAGE_SIZE = 50;
+const BATCH_SIZE = 20;
+const MAX_STUDIES = 5000; // maximum number of studies
 const ORDERS = [["newest", "Newest first"], ["name", "By name"], ["best", "Best score first"],
   ["uncertainty", "Most uncertain first"]];
 
 export async function open(context) {
   const rows = new Rows();
-  const first = await context.get(`/heatmap?limit=${PAGE}`);
-  rows.take(first);
+  const first = await context.get(`/heatmap?limit=${PAGE_SIZE}`);
+  rows.add(first);
   rows.arrange();
   const page = build(context, rows);
   context.show("Heatmap", heading("Heatmap"), page.node);
@@ -28,21 +28,21 @@ export async function open(context) {
 function follow(context, rows, page, next) {
   const changed = new Set();
   let reading = false;
-  let quiet = true; // whether no event arrived since the visible rows were read
+  let quiet = true; // whether no event has arrived since the visible rows were last refreshed
 
-  async function readOn(after) {
+  async function readRemaining(after) {
     reading = true;
     try {
-      while (after !== null && rows.size < MOST) {
+      while (after !== null && rows.size < MAX_STUDIES) {
         page.progress(`${plural(rows.size, "study", "studies")} loaded, loading more …`);
-        const more = await context.get(`/heatmap?limit=${PAGE}&after=${encodeURIComponent(after)}`);
-        if (rows.take(more)) page.rearrange();
+        const more = await context.get(`/heatmap?limit=${PAGE_SIZE}&after=${encodeURIComponent(after)}`);
+        if (rows.add(more)) page.rearrange();
         after = more.next;
       }
-      page.progress(after === null ? "" : `The first ${plural(MOST, "study", "studies")} are shown; there are more.`);
+      page.progress(after === null ? "" : `The first ${plural(MAX_STUDIES, "study", "studies")} are shown; there are more.`);
     } catch (error) {
       if (context.signal.aborted) return;
-      page.progress(`Not all studies could be loaded: ${error.message}`, () => readOn(after));
+      page.progress(`Not all studies could be loaded: ${error.message}`, () => readRemaining(after));
     }
     reading = false;
     plan(); // for events that arrived meanwhile
@@ -51,12 +51,12 @@ function follow(context, rows, page, next) {
   const plan = context.renewer(async () => {
     if (reading || !changed.size) return;
     // Rows in view come first.
-    const seen = page.seen().filter((row) => changed.has(row.study)).map((row) => row.study);
-    const batch = [...new Set([...seen, ...changed])].slice(0, BATCH);
+    const visibleRows = page.visibleRows().filter((row) => changed.has(row.study)).map((row) => row.study);
+    const batch = [...new Set([...visibleRows, ...changed])].slice(0, BATCH_SIZE);
     for (const study of batch) changed.delete(study);
     try {
       const found = await context.get(`/heatmap?studies=${batch.map(encodeURIComponent).join(",")}`);
-      if (rows.take(found, true)) page.rearrange();
+      if (rows.add(found, true)) page.rearrange();
       else page.renewValues();
     } catch (error) {
       for (const study of batch) changed.add(study);
@@ -69,7 +69,7 @@ function follow(context, rows, page, next) {
   context.listen(async (event) => {
     if (event === null) {
       for (const row of rows.all) changed.add(row.study);
-      if (!reading) await startAnew();
+      if (!reading) await readAll();
     } else {
       const study = event.kind.startsWith("study-") ? event.id : event.study;
       if (typeof study === "string" && study) changed.add(study);
@@ -78,13 +78,13 @@ function follow(context, rows, page, next) {
     plan();
   });
 
-  // After a lost connection there may be studies without an event.
-  async function startAnew() {
+  // After a lost connection, the events of some studies may have been missed.
+  async function readAll() {
     changed.clear();
-    const again = await context.get(`/heatmap?limit=${PAGE}`).catch(() => null);
-    if (again === null) return;
-    if (rows.take(again, true)) page.rearrange();
-    await readOn(again.next);
+    const newest = await context.get(`/heatmap?limit=${PAGE_SIZE}`).catch(() => null);
+    if (newest === null) return;
+    if (rows.add(newest, true)) page.rearrange();
+    await readRemaining(newest.next);
     page.renewValues();
   }
 
@@ -92,17 +92,17 @@ function follow(context, rows, page, next) {
   context.every(20, () => {
     if (quiet) return;
     quiet = true;
-    for (const row of page.seen().slice(0, BATCH)) changed.add(row.study);
+    for (const row of page.visibleRows().slice(0, BATCH_SIZE)) changed.add(row.study);
     plan();
   });
 
-  if (next !== null) readOn(next);
+  if (next !== null) readRemaining(next);
 }
 
 function build(context, rows) {
   const admin = context.session.role === "admin";
-  const state = { kind: "observed", own: false, order: "newest", text: "" };
-  let kept = null; // the selected cell: { study, slot }
+  const state = { kind: "observed", perStudy: false, order: "newest", text: "" };
+  let selected = null; // the selected cell: { study, slot }
   const note = h("p.quiet", { role: "status" });
   const legend = h("div.heat-legend");
   const empty = h("div", { hidden: true });
@@ -110,10 +110,10 @@ function build(context, rows) {
 
   const map = heat(rows, {
     label: "Studies by models",
-    words: (row, slot) => words(rows, row, slot, admin),
+    describeCell: (row, slot) => describeCell(rows, row, slot, admin),
     open: (row) => (location.hash = address("studies", row.study)),
     mark(cell) {
-      kept = { study: rows.shown[cell.row].study, slot: cell.slot };
+      selected = { study: rows.shown[cell.row].study, slot: cell.slot };
       fillDetail();
     },
     signal: context.signal,
@@ -128,8 +128,8 @@ function build(context, rows) {
     state.order = order.value;
     rearrange();
   } }, ORDERS.map(([value, name]) => h("option", { value }, name)));
-  const own = h("input", { type: "checkbox", id: unique("own"), onchange: () => {
-    state.own = own.checked;
+  const perStudy = h("input", { type: "checkbox", id: unique("own"), onchange: () => {
+    state.perStudy = perStudy.checked;
     renewValues();
   } });
   const zoom = (way, sign, name) => h("button", { type: "button", "aria-label": name, title: name,
@@ -141,9 +141,9 @@ function build(context, rows) {
         state.kind = kind;
         renewValues();
       }),
-    h("div.beside", {}, h("label.unseen", { for: filter.id }, "Filter"), filter,
-      h("label.unseen", { for: order.id }, "Order"), order,
-      h("span", {}, own, " ", h("label", { for: own.id }, "Colour scale per study")),
+    h("div.extras", {}, h("label.visually-hidden", { for: filter.id }, "Filter"), filter,
+      h("label.visually-hidden", { for: order.id }, "Order"), order,
+      h("span", {}, perStudy, " ", h("label", { for: perStudy.id }, "Colour scale per study")),
       h("div.choice", { role: "group", "aria-label": "Cell size" },
         zoom(-1, "−", "Smaller cells"), zoom(0, "Fit", "Fit to width"), zoom(1, "+", "Larger cells"))));
   const picture = figure("Studies by models", h("div", {}, controls, legend, map.node, empty),
@@ -153,13 +153,13 @@ function build(context, rows) {
 
   function fillDetail() {
     if (!picture.details.open) return;
-    const row = (kept && rows.get(kept.study)) ?? rows.shown[0];
+    const row = (selected && rows.get(selected.study)) ?? rows.shown[0];
     detail.set(rows, row, admin);
   }
 
   function rearrange() {
     rows.arrange(state.order, state.text);
-    map.renew(kept);
+    map.renew(selected);
     const none = rows.shown.length === 0;
     empty.hidden = !none;
     map.node.hidden = none;
@@ -182,10 +182,10 @@ function build(context, rows) {
   function renewValues() {
     const { log } = KINDS[state.kind];
     const ends = endsOf(rows.shown.map((row) => row[state.kind]), log);
-    Object.assign(map.look, {
+    Object.assign(map.display, {
       kind: state.kind,
       log,
-      ends: state.own ? null : ends ?? { low: 0, high: 0, log },
+      ends: state.perStudy ? null : ends ?? { low: 0, high: 0, log },
       show: state.kind === "rate" || state.kind === "sigma" ? (value) => number(value, 2)
         : (value) => (Math.abs(value) < 10 ? value.toFixed(3) : number(value)),
     });
@@ -207,29 +207,29 @@ function build(context, rows) {
       else rearrange();
     },
     rearrange,
-    seen: map.seen,
-    progress(text, again = null) {
-      if (note.textContent !== text || again) {
-        fill(note, text, again && [" ", h("button.small", { type: "button", onclick: again }, "Try again")]);
+    visibleRows: map.visibleRows,
+    progress(text, retry = null) {
+      if (note.textContent !== text || retry) {
+        fill(note, text, retry && [" ", h("button.small", { type: "button", onclick: retry }, "Try again")]);
       }
     },
   };
 }
 
 // The description of a cell, most important part first.
-function words(rows, place, slot, admin) {
+function describeCell(rows, place, slot, admin) {
   const row = rows.shown[place];
   const name = admin ? `${row.name} (${row.tenant})` : row.name;
   const cell = rows.cell(row, slot);
   if (cell === null) return [name, rows.models[rows.columns[slot]], "not a candidate of this study"];
-  const said = [name, cell.model];
-  if (cell.state === "observed") said.push(`observed ${score(cell.observed)}`);
+  const parts = [name, cell.model];
+  if (cell.state === "observed") parts.push(`observed ${score(cell.observed)}`);
   else {
-    said.push(cell.state);
-    if (Number.isFinite(cell.mean)) said.push(`mean ${score(cell.mean)} ± ${number(cell.sigma)}`);
-    if (Number.isFinite(cell.rate)) said.push(`EI rate ${number(cell.rate)} per second`);
+    parts.push(cell.state);
+    if (Number.isFinite(cell.mean)) parts.push(`mean ${score(cell.mean)} ± ${number(cell.sigma)}`);
+    if (Number.isFinite(cell.rate)) parts.push(`EI rate ${number(cell.rate)} per second`);
   }
-  return said;
+  return parts;
 }
 
 function summary(rows, state, ends) {
@@ -250,7 +250,7 @@ function drawLegend(node, state, ends) {
   const bar = h("canvas.heat-bar", { width: 256, height: 1, "aria-hidden": "true" });
   const image = new ImageData(new Uint8ClampedArray(ramp(isDark()).buffer.slice(0)), 256, 1);
   bar.getContext("2d").putImageData(image, 0, 0);
-  const [low, high] = state.own ? ["each study's lowest", "its highest"]
+  const [low, high] = state.perStudy ? ["each study's lowest", "its highest"]
     : ends === null ? ["–", "–"] : [show(state.kind, ends.low), show(state.kind, ends.high)];
   const without = state.kind === "observed" ? "untried" : state.kind === "rate" ? "tried" : null;
   fill(node,

@@ -11,11 +11,11 @@ import { timeline } from "/assets/timeline.js";
 const RANGES = [[300, "5 min"], [3600, "1 h"], [21600, "6 h"], [86400, "24 h"]];
 const POINTS = 300;
 const LATEST = 12;
-const SHOWN_BEFORE = "bentham-range";
+const RANGE_KEY = "bentham-range";
 
 export async function open(context) {
   const admin = context.session.role === "admin";
-  const state = { range: keptRange(), skew: 0, names: new Map(), meanwhile: null };
+  const state = { range: storedRange(), skew: 0, names: new Map(), pendingEvents: null };
   const now = () => Date.now() / 1000 + state.skew;
   // By default, show everything, up to a day.
   if (state.range === null) {
@@ -32,9 +32,9 @@ export async function open(context) {
     latency: tile("Decision time (median)"),
     queue: tile("Untried models"),
   };
-  const unseen = admin ? ["running"] : ["devices", "latency"];
+  const hiddenTiles = admin ? ["running"] : ["devices", "latency"];
   const row = h("div.tiles", {}, Object.entries(tiles)
-    .filter(([name]) => !unseen.includes(name)).map(([, each]) => each.node));
+    .filter(([name]) => !hiddenTiles.includes(name)).map(([, each]) => each.node));
   const warning = h("div", { role: "status" });
 
   const trend = trendFigure(admin);
@@ -45,10 +45,10 @@ export async function open(context) {
     signal: context.signal,
   });
   const listed = trialTable("Trials shown", admin, 200);
-  const ran = figure("Devices", bars.node, { table: listed });
+  const timelineFigure = figure("Devices", bars.node, { table: listed });
   const ranges = choice("Time range", RANGES, state.range, (chosen) => {
     state.range = chosen;
-    keepRange(chosen);
+    storeRange(chosen);
     renewTrend();
     renewTimeline();
   });
@@ -71,43 +71,43 @@ export async function open(context) {
   }
 
   async function readTimeline() {
-    const meanwhile = (state.meanwhile = []);
+    const pendingEvents = (state.pendingEvents = []);
     const range = state.range;
     const found = await context.get(`/timeline?seconds=${range}`);
     for (const trial of found.trials) state.names.set(trial.study, trial.name);
     bars.set(found, range);
-    meanwhile.forEach(take); // events that arrived meanwhile may be newer than the response
-    if (state.meanwhile === meanwhile) state.meanwhile = null;
+    pendingEvents.forEach(apply); // they may be newer than the response
+    if (state.pendingEvents === pendingEvents) state.pendingEvents = null;
     state.cut = found.cut;
-    tellTimeline();
+    describeTimeline();
   }
 
-  function take(event) {
+  function apply(event) {
     bars.put({ ...event, name: state.names.get(event.study) ?? event.study });
     // The name of a study without recent trials must be read from the server.
     if (!state.names.has(event.study)) renewTimeline();
   }
 
-  function tellTimeline() {
+  function describeTimeline() {
     const trials = [...bars.trials.values()];
     const count = (name) => trials.filter((trial) => trial.state === name).length;
     const text = `${plural(trials.length, "trial")} in the last ${duration(state.range)}: ` +
       `${count("running")} running, ${count("complete")} complete, ${count("failed")} failed, ` +
       `${count("lost")} lost.` + (state.cut || bars.cut() ? " There are more; the newest are shown." : "") +
       " Pale ends show the expected end; ✕ failed, ? lost.";
-    ran.summarise(text);
+    timelineFigure.summarise(text);
     bars.describe(`Device timeline. ${text}`);
     const time = (trial) => trial.ended ?? trial.started;
     const newest = trials.sort((one, other) => time(other) - time(one));
     latest.set(newest.slice(0, LATEST));
-    if (ran.details.open) listed.set(newest.slice(0, 200));
+    if (timelineFigure.details.open) listed.set(newest.slice(0, 200));
   }
 
   const renewOverview = context.renewer(readOverview, 2);
   const renewTrend = context.renewer(readTrend, 5);
   const renewTimeline = context.renewer(readTimeline, 2);
-  const retell = context.renewer(async () => tellTimeline(), 1);
-  ran.details.addEventListener("toggle", tellTimeline);
+  const renewDescription = context.renewer(async () => describeTimeline(), 1);
+  timelineFigure.details.addEventListener("toggle", describeTimeline);
 
   context.listen((event) => {
     if (event === null) {
@@ -117,9 +117,9 @@ export async function open(context) {
     } else if (event.kind.startsWith("device-")) {
       renewTimeline();
     } else if (event.kind.startsWith("trial-")) {
-      state.meanwhile?.push(event);
-      take(event);
-      retell();
+      state.pendingEvents?.push(event);
+      apply(event);
+      renewDescription();
     }
     renewOverview();
     renewTrend();
@@ -130,47 +130,47 @@ export async function open(context) {
   context.every(15, renewOverview);
   context.every(30, renewTrend);
   const studies = found.tenants.reduce((sum, tenant) => sum + tenant.open_studies, 0);
-  const nothing = studies === 0 && bars.trials.size === 0 && found.decisions === 0;
+  const isEmpty = studies === 0 && bars.trials.size === 0 && found.decisions === 0;
   context.show("Overview",
     heading("Overview", ranges),
     warning,
     row,
-    nothing ? noStudies(admin) : [
+    isEmpty ? noStudies(admin) : [
       trend.node,
-      ran.node,
+      timelineFigure.node,
       admin ? panel("Tenants", shares.node) : panel("Your tenant", shares.node),
       panel("Latest trials", latest.node),
     ]);
-  if (nothing) {
+  if (isEmpty) {
     context.listen((event) => event?.kind === "study-created" && context.reload());
   }
 }
 
-function keptRange() {
+function storedRange() {
   try {
-    const kept = Number(localStorage.getItem(SHOWN_BEFORE));
-    return RANGES.some(([seconds]) => seconds === kept) ? kept : null;
+    const stored = Number(localStorage.getItem(RANGE_KEY));
+    return RANGES.some(([seconds]) => seconds === stored) ? stored : null;
   } catch {
     return null;
   }
 }
 
-function keepRange(seconds) {
+function storeRange(seconds) {
   try {
-    localStorage.setItem(SHOWN_BEFORE, String(seconds));
+    localStorage.setItem(RANGE_KEY, String(seconds));
   } catch {
     // Without localStorage it lasts until the page is closed.
   }
 }
 
 function showTiles(tiles, found) {
-  const ten = found.throughput.last_ten_minutes;
+  const lastTenMinutes = found.throughput.last_ten_minutes;
   tiles.happiness.set(percent(found.happiness));
   tiles.regret.set(number(found.regret_estimate),
     `80 % band ${number(found.regret_low)} to ${number(found.regret_high)}`);
   const running = found.tenants.reduce((sum, tenant) => sum + tenant.running_trials, 0);
   tiles.running.set(whole(running));
-  tiles.throughput.set(whole(ten),
+  tiles.throughput.set(whole(lastTenMinutes),
     `in the last 10 min, ${whole(found.throughput.last_hour)} in the last hour`);
   tiles.queue.set(whole(found.queue.untried_arms),
     `in ${plural(found.queue.open_studies, "open study", "open studies")}`);
@@ -203,7 +203,7 @@ function trendFigure(admin) {
   }
   const rows = table("Mean regret over time (estimate)", columns, { key: ([time]) => time });
   const shown = figure("Mean regret over time", lines.node, {
-    beside: h("span.estimate", {
+    extras: h("span.estimate", {
       title: "A study's best score is unknown until all its models have been tried, so it is estimated.",
     }, "estimate"),
     table: rows,
@@ -223,16 +223,16 @@ function trendFigure(admin) {
     node: shown.node,
     set(found) {
       last = found;
-      const { times, regret, low, high, round_robin: turns } = found;
+      const { times, regret, low, high, round_robin: roundRobin } = found;
       lines.set({
         lines: [
-          ...(turns ? [{ name: "Round robin with the same trials", style: "faint", x: times, y: turns }] : []),
+          ...(roundRobin ? [{ name: "Round robin with the same trials", style: "faint", x: times, y: roundRobin }] : []),
           { name: "Mean regret (estimate, 80 % band)", style: "main", x: times, y: regret },
         ],
         bands: [{ style: "main", x: times, low, high }],
         ends: { y: [0] },
       });
-      const text = trendWords(found);
+      const text = trendSummary(found);
       shown.summarise(text);
       lines.describe(text);
       list();
@@ -240,20 +240,20 @@ function trendFigure(admin) {
   };
 }
 
-function trendWords({ times, regret, low, high, round_robin: turns }) {
+function trendSummary({ times, regret, low, high, round_robin: roundRobin }) {
   const end = times.length - 1;
   if (end < 0 || !known(regret[end])) return "No study was open in this time range.";
   const first = regret.findIndex(known);
   const band = `80 % band ${number(low[end])} to ${number(high[end])}`;
   let text = `On average, studies are an estimated ${number(regret[end])} from their best ` +
     `(${band}); at ${clock(times[first], false)} it was ${number(regret[first])}.`;
-  if (turns && known(turns[end])) {
-    text += ` With the same trials, round robin would be at ${number(turns[end])}.`;
+  if (roundRobin && known(roundRobin[end])) {
+    text += ` With the same trials, round robin would be at ${number(roundRobin[end])}.`;
   }
   return text;
 }
 
-function trialTable(caption, admin, most) {
+function trialTable(caption, admin, maxRows) {
   return table(caption, [
     { name: "Model", show: (trial) => trial.model },
     { name: "Study", show: (trial) => link(address("studies", trial.study), trial.name) },
@@ -267,7 +267,7 @@ function trialTable(caption, admin, most) {
       href: address("decisions", trial.id),
       "aria-label": `Why ${trial.model} for ${trial.name}`,
     }, "why") },
-  ], { key: (trial) => trial.id, most, empty: "No trials yet." });
+  ], { key: (trial) => trial.id, maxRows, empty: "No trials yet." });
 }
 
 function took(trial) {

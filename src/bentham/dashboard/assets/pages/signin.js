@@ -5,7 +5,7 @@ import { fill, h } from "/assets/dom.js";
 import { notice } from "/assets/parts.js";
 
 export function signIn(enter, note) {
-  const said = h("div", { role: "alert" }, note && notice("", note));
+  const alertBox = h("div", { role: "alert" }, note && notice("", note));
   const token = h("input", {
     id: "token", name: "token", type: "password", autocomplete: "current-password", required: true,
     spellcheck: "false", placeholder: "bth_…", size: "34", "aria-describedby": "token-hint",
@@ -16,13 +16,13 @@ export function signIn(enter, note) {
   async function submit(event) {
     event.preventDefault();
     button.disabled = true;
-    fill(said);
+    fill(alertBox);
     try {
       const body = { token: token.value.trim(), keep: keep.checked };
       await enter(await post("/session", body, { quiet: true }));
     } catch (error) {
       button.disabled = false;
-      fill(said, notice("bad", error.message));
+      fill(alertBox, notice("bad", error.message));
       token.select();
     }
   }
@@ -30,7 +30,7 @@ export function signIn(enter, note) {
   return h("section.panel.narrow", { "aria-labelledby": "sign-in" },
     h("h1", { id: "sign-in" }, "Sign in"),
     h("p.quiet", {}, "See which models the devices train, for which study, and why."),
-    said,
+    alertBox,
     h("form.form", { onsubmit: submit },
       h("div.field", {},
         h("label", { for: "token" }, "Token"),

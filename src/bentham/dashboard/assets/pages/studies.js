@@ -6,52 +6,52 @@ import { clock, duration, plural, score, whole } from "/assets/format.js";
 import { toStudy } from "/assets/links.js";
 import { badge, choice, emptyPanel, heading, meter, table } from "/assets/parts.js";
 
-const MOST = 2000;
+const MAX_STUDIES = 2000;
 // Reading the list costs the server time: the more studies, the less often.
 const READ_SECONDS = 2;
-const SECONDS_OF_EACH = 0.02;
+const SECONDS_PER_STUDY = 0.02;
 const STATES = [["", "All"], ["open", "Open"], ["paused", "Paused"], ["closed", "Closed"]];
 
 export async function open(context) {
   const studies = new Map();
-  const wanted = { text: "", state: "" };
-  const counted = h("p.summary");
+  const filters = { text: "", state: "" };
+  const counts = h("p.summary");
   const list = studyTable(context.session.role === "admin");
   const search = h("input", {
     id: "find", type: "search", placeholder: "Name, model, data …", autocomplete: "off",
     oninput: () => {
-      wanted.text = search.value.trim().toLowerCase();
+      filters.text = search.value.trim().toLowerCase();
       draw();
     },
   });
   const filter = h("div.filter", {},
     h("label", { for: "find" }, "Find"), search,
     choice("State", STATES, "", (state) => {
-      wanted.state = state;
+      filters.state = state;
       draw();
     }));
-  const some = h("div.panel", {}, filter, counted, list.node);
-  const none = emptyPanel("No studies yet",
+  const content = h("div.panel", {}, filter, counts, list.node);
+  const emptyState = emptyPanel("No studies yet",
     h("p", {}, "A study finds the model that best predicts one column of a table."),
     h("a.button.main", { href: "#/new" }, "New study"));
-  const body = h("div", {}, some);
+  const body = h("div", {}, content);
 
   function draw() {
     const found = [...studies.values()].filter((study) =>
-      (!wanted.state || study.state === wanted.state) && matches(study, wanted.text));
-    const shown = studies.size ? some : none;
+      (!filters.state || study.state === filters.state) && matches(study, filters.text));
+    const shown = studies.size ? content : emptyState;
     if (body.firstChild !== shown) fill(body, shown);
     const open = found.filter((study) => study.state === "open").length;
     const running = found.reduce((sum, study) => sum + study.trials.running, 0);
-    counted.textContent = `${plural(found.length, "study", "studies")}` +
+    counts.textContent = `${plural(found.length, "study", "studies")}` +
       `${found.length < studies.size ? ` of ${whole(studies.size)}` : ""}: ` +
       `${whole(open)} open, ${plural(running, "trial")} running.` +
-      (studies.size >= MOST ? ` Only the newest ${whole(MOST)} are listed.` : "");
+      (studies.size >= MAX_STUDIES ? ` Only the newest ${whole(MAX_STUDIES)} are listed.` : "");
     list.set(found);
   }
 
   async function read() {
-    const items = await all("/studies?limit=200", MOST, { signal: context.signal });
+    const items = await all("/studies?limit=200", MAX_STUDIES, { signal: context.signal });
     studies.clear();
     for (const study of items) studies.set(study.id, study);
     draw();
@@ -62,10 +62,10 @@ export async function open(context) {
     heading("Studies", link("#/decisions", "Decisions"),
       h("a.button.main", { href: "#/new" }, "New study")), body);
   const redraw = context.renewer(async () => draw(), 1);
-  const reread = context.renewer(read, Math.max(READ_SECONDS, SECONDS_OF_EACH * studies.size));
+  const reread = context.renewer(read, Math.max(READ_SECONDS, SECONDS_PER_STUDY * studies.size));
   context.listen((event) => {
     if (event?.kind.startsWith("study-") && event.trials) studies.set(event.id, event);
-    else if (event?.kind.startsWith("trial-")) follow(studies.get(event.study), event);
+    else if (event?.kind.startsWith("trial-")) applyEvent(studies.get(event.study), event);
     else if (event !== null) return;
     redraw();
     reread();
@@ -73,7 +73,7 @@ export async function open(context) {
 }
 
 // Update a study by an event until the list is read again.
-function follow(study, event) {
+function applyEvent(study, event) {
   if (!study) return;
   if (event.kind === "trial-leased") {
     study.trials.running += 1;

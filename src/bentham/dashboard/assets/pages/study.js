@@ -10,7 +10,7 @@ import { results } from "/assets/pages/study_results.js";
 import { trials } from "/assets/pages/study_trials.js";
 
 const READ_SECONDS = 1.5;
-const ANYWAY_SECONDS = 30; // scores of other studies may change its posterior
+const REFRESH_SECONDS = 30; // scores of other studies may change its posterior
 
 export async function open(context) {
   const [id] = context.parameters;
@@ -25,8 +25,8 @@ export async function open(context) {
     Object.assign(state, { study, candidates: listed.items, record: record.items, next });
   }
 
-  const ran = trials(context, id);
-  await Promise.all([read(), ran.read()]);
+  const trialList = trials(context, id);
+  await Promise.all([read(), trialList.read()]);
   const top = headPart(context, () => state.study, renew);
   const pieces = [tiles(), nextPart(), learning(), candidates(), results(context), aboutPart()];
   const [glance, next, best, all, outcome, about] = pieces;
@@ -41,15 +41,15 @@ export async function open(context) {
   }
 
   draw();
-  top.exports.addEventListener("click", () => outcome.reach());
+  top.exports.addEventListener("click", () => outcome.focus());
   context.show(state.study.name, top.node, glance.node,
     h("div.study-top", {}, best.node, next.node),
-    all.node, outcome.node, ran.node, about.node);
+    all.node, outcome.node, trialList.node, about.node);
   const plan = context.renewer(renew, READ_SECONDS);
-  context.every(ANYWAY_SECONDS, plan);
+  context.every(REFRESH_SECONDS, plan);
   context.listen((event) => {
-    if (event === null) ran.read();
-    else if (event.kind.startsWith("trial-") && event.study === id) ran.take(event);
+    if (event === null) trialList.read();
+    else if (event.kind.startsWith("trial-") && event.study === id) trialList.take(event);
     else if (!concerns(event, state.study)) return;
     plan();
   });
@@ -58,20 +58,20 @@ export async function open(context) {
 // Whether an event is about the study, or about a trial of another study over the same data.
 function concerns(event, study) {
   if (event.id === study.id) return event.kind.startsWith("study-");
-  const over = study.data || study.dataset;
-  return event.kind.startsWith("trial-") && event.tenant === study.tenant && event.dataset === over;
+  const dataset = study.data || study.dataset;
+  return event.kind.startsWith("trial-") && event.tenant === study.tenant && event.dataset === dataset;
 }
 
 function headPart(context, study, renew) {
   const shown = h("span", {});
   const exports = h("button", { type: "button" }, "Export");
-  const moves = actions(context, study, renew);
-  const said = h("div", {});
-  const whose = context.session.role === "admin" ? h("span.quiet", {}, `of ${study().tenant}`) : null;
+  const buttons = actions(context, study, renew);
+  const notices = h("div", {});
+  const owner = context.session.role === "admin" ? h("span.quiet", {}, `of ${study().tenant}`) : null;
   const node = h("div.stack", {},
     h("p.crumbs", {}, link("#/studies", "Studies")),
-    heading(study().name, shown, whose, moves.node, exports),
-    moves.said, said);
+    heading(study().name, shown, owner, buttons.node, exports),
+    buttons.alertBox, notices);
   let last = "";
   return {
     node,
@@ -81,10 +81,10 @@ function headPart(context, study, renew) {
       if (last === state + reason) return;
       last = state + reason;
       shown.replaceChildren(badge(state));
-      said.replaceChildren();
-      if (state === "closed") said.append(notice("", `Closed: ${reason || "no reason given"}.`));
-      if (state === "paused") said.append(notice("warn", "Paused: no new trials start until it is resumed."));
-      moves.set();
+      notices.replaceChildren();
+      if (state === "closed") notices.append(notice("", `Closed: ${reason || "no reason given"}.`));
+      if (state === "paused") notices.append(notice("warn", "Paused: no new trials start until it is resumed."));
+      buttons.set();
     },
   };
 }
@@ -99,17 +99,17 @@ function tiles() {
     set({ study, candidates: all }) {
       const done = study.models - study.untried;
       const counts = study.trials;
-      const odd = [[counts.failed, "failed"], [counts.lost, "lost"]].filter(([count]) => count);
+      const problems = [[counts.failed, "failed"], [counts.lost, "lost"]].filter(([count]) => count);
       best.set(score(study.incumbent?.score),
         study.incumbent ? `${study.metric}, by ${study.incumbent.model}` : `${study.metric}; no score yet`);
       tried.set(`${whole(done)} of ${whole(study.models)}`,
-        [[counts.running, "running"], ...odd].map(([count, word]) => `${whole(count)} ${word}`).join(", "));
+        [[counts.running, "running"], ...problems].map(([count, word]) => `${whole(count)} ${word}`).join(", "));
       time.set(duration(study.device_seconds),
         `in ${plural(counts.running + counts.complete + counts.failed + counts.lost, "trial")}`);
-      const hopeful = all.filter((each) => known(each.expected_improvement))
+      const highest = all.filter((each) => known(each.expected_improvement))
         .sort((one, other) => other.expected_improvement - one.expected_improvement)[0];
-      if (hopeful) {
-        more.set(number(hopeful.expected_improvement), `expected improvement of ${hopeful.model}`);
+      if (highest) {
+        more.set(number(highest.expected_improvement), `expected improvement of ${highest.model}`);
       } else more.set("–", study.state === "open" ? "no model is left to try" : `the study is ${study.state}`);
     },
   };

@@ -5,35 +5,35 @@ import { fill, h, unique } from "/assets/dom.js";
 import { notice } from "/assets/parts.js";
 
 export function actions(context, study, renew) {
-  const said = h("div", { role: "alert" });
-  const pause = h("button", { type: "button", onclick: () => move("pause", "Paused.") }, "Pause");
-  const resume = h("button", { type: "button", onclick: () => move("resume", "Resumed.") }, "Resume");
-  const close = h("button.danger", { type: "button", onclick: () => asked.showModal() }, "Close …");
-  const asked = question(study().name, () => move("close", "Closed."));
+  const alertBox = h("div", { role: "alert" });
+  const pause = h("button", { type: "button", onclick: () => run("pause", "Paused.") }, "Pause");
+  const resume = h("button", { type: "button", onclick: () => run("resume", "Resumed.") }, "Resume");
+  const close = h("button.danger", { type: "button", onclick: () => confirmation.showModal() }, "Close …");
+  const confirmation = confirmationDialog(study().name, () => run("close", "Closed."));
   const buttons = [pause, resume, close];
 
-  async function move(what, done) {
-    const held = document.activeElement;
+  async function run(action, done) {
+    const focused = document.activeElement;
     for (const button of buttons) button.disabled = true;
-    fill(said);
+    fill(alertBox);
     try {
-      await post(`/studies/${encodeURIComponent(study().id)}/${what}`);
+      await post(`/studies/${encodeURIComponent(study().id)}/${action}`);
       context.say(done);
       await renew();
     } catch (error) {
-      if (!context.signal.aborted) fill(said, notice("bad", error.message));
+      if (!context.signal.aborted) fill(alertBox, notice("bad", error.message));
     }
     for (const button of buttons) button.disabled = false;
     // The button that was pressed may be hidden: the focus moves to the one in its place,
     // unless the user has moved it meanwhile.
-    const place = buttons.includes(held) && held.hidden ? buttons.find((each) => !each.hidden) : held;
+    const place = buttons.includes(focused) && focused.hidden ? buttons.find((each) => !each.hidden) : focused;
     const lost = document.activeElement === document.body || buttons.includes(document.activeElement);
     if (lost && place?.isConnected) place.focus();
   }
 
   return {
-    node: h("span.actions", {}, pause, resume, close, asked),
-    said,
+    node: h("span.actions", {}, pause, resume, close, confirmation),
+    alertBox,
     set() {
       const { state } = study();
       pause.hidden = state !== "open";
@@ -44,7 +44,7 @@ export function actions(context, study, renew) {
 }
 
 // Confirmation of an action that cannot be undone.
-function question(name, yes) {
+function confirmationDialog(name, yes) {
   const id = unique("question");
   const dialog = h("dialog", { "aria-labelledby": id },
     h("form.form", { method: "dialog" },

@@ -11,19 +11,19 @@ const MANY = 20; // with at least this many values, a few may lie beyond the axi
 export function candidates() {
   const drawing = picture();
   const list = candidateTable();
-  let given = null;
+  let latest = null;
   let order = "mean";
   const sorting = choice("Order", [["mean", "By score"], ["rate", "By EI rate"]], order,
     (now) => {
       order = now;
       draw();
     });
-  const shown = figure("Scores and posterior by model", drawing.node, { beside: [sorting] });
+  const shown = figure("Scores and posterior by model", drawing.node, { extras: [sorting] });
   const whole = panel("Candidates", h("div.tall", {}, list.node));
 
   function draw() {
-    const { study, candidates: all } = given;
-    const sentence = told(study, all);
+    const { study, candidates: all } = latest;
+    const sentence = summary(study, all);
     drawing.set([...all].sort(orders[order]), study.incumbent?.score ?? null, sentence);
     shown.summarise(sentence);
     list.set([...all].sort(orders.mean)); // the order of rows without an EI rate
@@ -32,29 +32,29 @@ export function candidates() {
   return {
     node: h("div.stack", {}, shown.node, whole),
     set(next) {
-      given = next;
+      latest = next;
       draw();
     },
   };
 }
 
-const belief = (each) => each.score ?? each.mean ?? -Infinity;
+const expectedScore = (each) => each.score ?? each.mean ?? -Infinity;
 const orders = {
-  mean: (one, other) => belief(other) - belief(one),
-  rate: (one, other) => (other.rate ?? -1) - (one.rate ?? -1) || belief(other) - belief(one),
+  mean: (one, other) => expectedScore(other) - expectedScore(one),
+  rate: (one, other) => (other.rate ?? -1) - (one.rate ?? -1) || expectedScore(other) - expectedScore(one),
 };
 
-function told(study, all) {
+function summary(study, all) {
   const counts = Object.groupBy(all, (each) => each.state);
   const parts = ["observed", "running", "untried", "failed"]
     .filter((state) => counts[state])
     .map((state) => `${whole(counts[state].length)} ${state}`);
-  const likely = (counts.untried ?? []).filter((each) => known(each.mean)).sort(orders.mean)[0];
+  const highest = (counts.untried ?? []).filter((each) => known(each.mean)).sort(orders.mean)[0];
   const best = study.incumbent && `The best so far is ${study.incumbent.model} with ` +
     `${score(study.incumbent.score)}. `;
-  const hope = likely && `Of the untried models, ${likely.model} has the highest posterior mean: ` +
-    `${score(likely.mean)} ± ${number(likely.sigma, 2)}.`;
-  return `${plural(all.length, "model")}: ${parts.join(", ")}. ${best || ""}${hope || ""}`.trim();
+  const expected = highest && `Of the untried models, ${highest.model} has the highest posterior mean: ` +
+    `${score(highest.mean)} ± ${number(highest.sigma, 2)}.`;
+  return `${plural(all.length, "model")}: ${parts.join(", ")}. ${best || ""}${expected || ""}`.trim();
 }
 
 // -- the chart: a line for each model
@@ -63,11 +63,11 @@ function picture() {
   const axis = h("div.axis-line", {});
   const mark = h("div.incumbent-line", {});
   const rows = h("div.rows", {});
-  const image = h("div.beliefs", { role: "img" }, axis, h("div.field-of", {}, rows, mark));
+  const image = h("div.beliefs", { role: "img" }, axis, h("div.plot", {}, rows, mark));
   const legend = h("ul.legend.beliefs-legend", {},
     h("li.seen", {}, "observed"), h("li.believed", {}, "posterior mean ± one standard deviation"),
     h("li.running", {}, "running"), h("li.failed", {}, "failed"), h("li.best", {}, "best so far"));
-  const kept = new Map();
+  const drawn = new Map();
   const node = h("div", {}, legend,
     h("div.tall.scroll", { tabindex: "0", role: "region", "aria-label": "Scores and posterior, chart" }, image));
 
@@ -82,12 +82,12 @@ function picture() {
       mark.hidden = best === null;
       if (best !== null) mark.style.setProperty("--at", String(at(best) / 100));
       const nodes = all.map((each) => {
-        const print = [each.state, each.score, each.mean, each.sigma, low, high].join();
-        const before = kept.get(each.model);
-        if (before?.print === print) return before.node;
-        const made = line(each, at, low);
-        kept.set(each.model, { print, node: made });
-        return made;
+        const content = [each.state, each.score, each.mean, each.sigma, low, high].join();
+        const before = drawn.get(each.model);
+        if (before?.content === content) return before.node;
+        const row = line(each, at, low);
+        drawn.set(each.model, { content, node: row });
+        return row;
       });
       rows.replaceChildren(...nodes);
     },
@@ -133,7 +133,7 @@ function candidateTable() {
     { name: "Model", value: (each) => each.model, show: modelCell },
     { name: "State", value: (each) => each.state, show: (each) => badge(each.state) },
     { name: "Score", align: "right", value: (each) => each.score, show: (each) => score(each.score) },
-    { name: "Posterior", align: "right", value: (each) => each.mean, show: believed },
+    { name: "Posterior", align: "right", value: (each) => each.mean, show: posteriorText },
     { name: "EI", align: "right", value: (each) => each.expected_improvement,
       show: (each) => number(each.expected_improvement) },
     { name: "EI rate", align: "right", value: (each) => each.rate,
@@ -143,16 +143,16 @@ function candidateTable() {
     { name: "Duration", align: "right", value: (each) => each.duration ?? null,
       show: (each) => duration(each.duration) },
     { name: "Decision", show: (each) =>
-      (each.trial ? toDecision(each.trial, "Why", h("span.unseen", {}, ` ${each.model}`)) : "") },
+      (each.trial ? toDecision(each.trial, "Why", h("span.visually-hidden", {}, ` ${each.model}`)) : "") },
   ], { key: (each) => each.model, order: { by: "EI rate", down: true } });
 }
 
 function modelCell(each) {
-  const said = [each.algorithm, settings(each.configuration)].filter(Boolean).join(": ");
-  return h("span.model", {}, each.model, said && h("span.quiet", {}, said));
+  const description = [each.algorithm, settings(each.configuration)].filter(Boolean).join(": ");
+  return h("span.model", {}, each.model, description && h("span.quiet", {}, description));
 }
 
-function believed(each) {
+function posteriorText(each) {
   if (!known(each.mean)) return "–";
   return each.state === "observed" ? score(each.mean) : `${score(each.mean)} ± ${number(each.sigma, 2)}`;
 }

@@ -31,7 +31,7 @@ export function learning() {
       rows = record;
       if (shown.details.open) list.set(rows);
       drawing.node.hidden = !record.length;
-      const sentence = told(study, record);
+      const sentence = summary(study, record);
       shown.summarise(sentence);
       drawing.describe(sentence);
       if (!record.length) return;
@@ -56,7 +56,7 @@ export function learning() {
   };
 }
 
-function told(study, record) {
+function summary(study, record) {
   if (!record.length) return "No score yet: no trial has completed.";
   const last = record.at(-1);
   const found = record.find((line) => line.best === last.best);

@@ -22,50 +22,50 @@ const CANDIDATES = [
 ];
 
 export function results(context) {
-  let given = null;
+  let latest = null;
   const code = h("pre", { tabindex: "0", role: "group", "aria-label": "Configuration as JSON" });
   const metrics = h("dl.facts", {});
   const found = h("div.stack", {});
-  const said = h("div", { role: "alert" });
+  const alertBox = h("div", { role: "alert" });
   const button = (label, work) => h("button", { type: "button", onclick: work }, label);
-  const script = button("Training script (.py)", () => asking(async () => {
-    const path = `/studies/${encodeURIComponent(given.study.id)}/script`;
-    save(fileName(given.study.name, ".py"), await text(path, { signal: context.signal }), "text/x-python");
+  const script = button("Training script (.py)", () => attempt(async () => {
+    const path = `/studies/${encodeURIComponent(latest.study.id)}/script`;
+    save(fileName(latest.study.name, ".py"), await text(path, { signal: context.signal }), "text/x-python");
   }));
   const configuration = button("Best configuration (JSON)", () =>
-    save(fileName(given.study.name, "-best.json"), `${code.textContent}\n`, "application/json"));
+    save(fileName(latest.study.name, "-best.json"), `${code.textContent}\n`, "application/json"));
   const record = button("Learning record (CSV)", () =>
-    save(fileName(given.study.name, "-record.csv"), csv(RECORD, given.record), "text/csv"));
-  const every = button("Candidates (CSV)", () =>
-    save(fileName(given.study.name, "-candidates.csv"), csv(CANDIDATES, given.candidates), "text/csv"));
+    save(fileName(latest.study.name, "-record.csv"), csv(RECORD, latest.record), "text/csv"));
+  const candidates = button("Candidates (CSV)", () =>
+    save(fileName(latest.study.name, "-candidates.csv"), csv(CANDIDATES, latest.candidates), "text/csv"));
   const best = panel("Best configuration", found);
   const exports = panel("Export",
     h("p.quiet", {}, "Download the current results."),
-    h("div.actions", {}, script, configuration, record, every), said);
+    h("div.actions", {}, script, configuration, record, candidates), alertBox);
   exports.tabIndex = -1;
 
-  async function asking(work) {
-    fill(said);
+  async function attempt(work) {
+    fill(alertBox);
     try {
       await work();
     } catch (error) {
-      if (error.name !== "AbortError") fill(said, notice("bad", error.message));
+      if (error.name !== "AbortError") fill(alertBox, notice("bad", error.message));
     }
   }
 
   return {
     node: h("div.columns", {}, best, exports),
-    reach() {
+    focus() {
       exports.scrollIntoView({ block: "center" });
       exports.focus({ preventScroll: true });
     },
     set(next) {
-      given = next;
-      const { study } = given;
+      latest = next;
+      const { study } = latest;
       const { incumbent } = study;
       script.hidden = !study.training || incumbent === null;
       configuration.hidden = incumbent === null;
-      record.disabled = !given.record.length;
+      record.disabled = !latest.record.length;
       if (incumbent === null) {
         fill(found, h("p.quiet", {}, "No model has a score yet; the best one will appear here."));
         return;

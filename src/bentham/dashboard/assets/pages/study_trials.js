@@ -5,7 +5,7 @@ import { clock, duration, known, percent, score } from "/assets/format.js";
 import { badge, notice, panel, table } from "/assets/parts.js";
 import { toDecision } from "/assets/links.js";
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 export function trials(context, study) {
   const found = new Map();
@@ -21,17 +21,17 @@ export function trials(context, study) {
     { name: "Predicted", align: "right", value: (trial) => trial.cost,
       show: (trial) => duration(trial.cost) },
     { name: "Details", show: (trial) => h("span.links", {},
-      toDecision(trial.id, "Why", h("span.unseen", {}, ` ${trial.model}`)), " ",
+      toDecision(trial.id, "Why", h("span.visually-hidden", {}, ` ${trial.model}`)), " ",
       trial.state !== "running" && h("a", {
         href: `/v1/trials/${encodeURIComponent(trial.id)}/log`, target: "_blank", rel: "noopener",
-      }, "Log", h("span.unseen", {}, ` of ${trial.model}, in a new tab`))) },
+      }, "Log", h("span.visually-hidden", {}, ` of ${trial.model}, in a new tab`))) },
   ], { key: (trial) => trial.id, empty: "No trials yet: the first starts when a device is free.",
     order: { by: "Started", down: true } });
-  const said = h("div", { role: "alert" });
+  const alertBox = h("div", { role: "alert" });
   const more = h("button", { type: "button", hidden: true, onclick: () => older() }, "Older trials");
-  const node = panel("Trials", h("div.tall", {}, list.node), h("div.actions", {}, more), said);
+  const node = panel("Trials", h("div.tall", {}, list.node), h("div.actions", {}, more), alertBox);
 
-  const path = (after) => `/trials?study=${encodeURIComponent(study)}&limit=${PAGE}` +
+  const path = (after) => `/trials?study=${encodeURIComponent(study)}&limit=${PAGE_SIZE}` +
     (after ? `&after=${encodeURIComponent(after)}` : "");
 
   function draw() {
@@ -49,14 +49,14 @@ export function trials(context, study) {
 
   async function older() {
     more.disabled = true;
-    fill(said);
+    fill(alertBox);
     try {
       const page = await context.get(path(next));
       next = page.next;
       for (const trial of page.items) if (!found.has(trial.id)) found.set(trial.id, trial);
       draw();
     } catch (error) {
-      if (!context.signal.aborted) fill(said, notice("bad", error.message));
+      if (!context.signal.aborted) fill(alertBox, notice("bad", error.message));
     } finally {
       more.disabled = false;
       more.hidden = next === null;
@@ -82,8 +82,8 @@ function took(trial) {
 }
 
 function stateCell(trial) {
-  const far = trial.state === "running" && known(trial.progress) && trial.progress > 0
+  const progress = trial.state === "running" && known(trial.progress) && trial.progress > 0
     ? percent(trial.progress) : "";
-  return h("span.state", {}, badge(trial.state), far,
+  return h("span.state", {}, badge(trial.state), progress,
     trial.reason && h("span.reason", {}, trial.reason));
 }

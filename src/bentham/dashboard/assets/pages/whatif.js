@@ -12,15 +12,15 @@ const ACTIVE = new Set(["waiting", "running"]);
 
 export async function open(context) {
   const [overview, runs] = await Promise.all([context.get("/overview"), context.get("/whatif")]);
-  const named = context.parameters[0];
-  const chosen = named ? await context.get(`/whatif/${encodeURIComponent(named)}`)
+  const requestedId = context.parameters[0];
+  const chosen = requestedId ? await context.get(`/whatif/${encodeURIComponent(requestedId)}`)
     : runs.items.find((run) => ACTIVE.has(run.state) || run.state === "complete") ?? null;
-  const place = h("div.form");
-  const earlier = earlierRuns();
+  const container = h("div.form");
+  const previous = previousRuns();
   let shown = null; // the run that is shown: { id, state, view }
   let polling = false;
 
-  const ask = questionForm(async (body) => {
+  const form = questionForm(async (body) => {
     const run = await post("/whatif", body, { signal: context.signal });
     history.replaceState(null, "", address("whatif", run.id));
     show(run);
@@ -32,7 +32,7 @@ export async function open(context) {
     if (shown?.id !== run.id) {
       const view = outcome(run, () => cancel(run.id));
       shown = { id: run.id, view };
-      fill(place, view.node);
+      fill(container, view.node);
     }
     shown.state = run.state;
     shown.view.set(run);
@@ -44,7 +44,7 @@ export async function open(context) {
   }
 
   async function renewList() {
-    earlier.set((await context.get("/whatif")).items);
+    previous.set((await context.get("/whatif")).items);
   }
 
   // While a simulation runs, read its results so far.
@@ -61,7 +61,7 @@ export async function open(context) {
     } catch (error) {
       if (error.status !== 404) return; // the banner reports a lost connection; the next poll may succeed
       shown = null;
-      fill(place, notice("warn", "The server no longer has this simulation: it keeps only the ",
+      fill(container, notice("warn", "The server no longer has this simulation: it keeps only the ",
         "latest ones, and none across a restart. Run it again."));
     } finally {
       polling = false;
@@ -73,12 +73,12 @@ export async function open(context) {
     h("p.quiet", {}, "How long until mean regret falls below a level, with more or fewer devices? The open ",
       "studies are simulated many times from their current state, with scores drawn from the posterior, ",
       "under Bentham and under round robin."),
-    ask.node, place, earlier.node);
-  ask.set(overview);
-  earlier.set(runs.items);
+    form.node, container, previous.node);
+  form.set(overview);
+  previous.set(runs.items);
   if (chosen !== null) show(chosen);
   context.every(1, poll);
-  const renew = context.renewer(async () => ask.set(await context.get("/overview")), 2);
+  const renew = context.renewer(async () => form.set(await context.get("/overview")), 2);
   context.listen(renew);
 }
 
@@ -89,11 +89,11 @@ function questionForm(run) {
   const slider = h("input", { type: "range", min: 1, max: MOST_DEVICES, step: 1, "aria-label": "Devices (slider)" });
   const level = h("input", { type: "number", id: ids[1], min: 0, step: "any", "aria-describedby": `${ids[1]}-hint` });
   const draws = h("input", { type: "number", id: ids[2], min: 1, max: 256, step: 1, value: 16, required: true });
-  const now = h("span.hint");
+  const current = h("span.hint");
   const hint = h("span.hint", { id: `${ids[1]}-hint` });
-  const said = h("div", { role: "alert" });
+  const alertBox = h("div", { role: "alert" });
   const button = h("button.main", { type: "submit" }, "Run the simulation");
-  let begun = false;
+  let initialised = false;
 
   devices.addEventListener("input", () => (slider.value = devices.value));
   slider.addEventListener("input", () => (devices.value = slider.value));
@@ -101,7 +101,7 @@ function questionForm(run) {
   async function submit(event) {
     event.preventDefault();
     button.disabled = true;
-    fill(said);
+    fill(alertBox);
     try {
       await run({
         devices: Number(devices.value),
@@ -109,16 +109,16 @@ function questionForm(run) {
         draws: Number(draws.value),
       });
     } catch (error) {
-      if (error.name !== "AbortError") fill(said, notice("bad", error.message));
+      if (error.name !== "AbortError") fill(alertBox, notice("bad", error.message));
     }
     button.disabled = false;
   }
 
   const form = h("form.form", { onsubmit: submit },
-    said,
+    alertBox,
     h("div.whatif-form", {},
       h("div.field", {}, h("label", { for: ids[0] }, "Devices"),
-        h("div.whatif-devices", {}, devices, slider), now),
+        h("div.whatif-devices", {}, devices, slider), current),
       h("div.field", {}, h("label", { for: ids[1] }, "Until mean regret is below"), level, hint)),
     h("details", {}, h("summary", {}, "More options"),
       h("div.field", {}, h("label", { for: ids[2] }, "Draws"), draws,
@@ -130,16 +130,16 @@ function questionForm(run) {
 
   return {
     node,
-    set({ devices: there, regret_estimate: estimate, queue }) {
-      const lacks = queue.open_studies === 0 ? noStudy() : !there?.registered ? noDevice() : null;
-      if (lacks !== null) fill(body, lacks);
+    set({ devices: pool, regret_estimate: estimate, queue }) {
+      const missing = queue.open_studies === 0 ? noStudy() : !pool?.registered ? noDevice() : null;
+      if (missing !== null) fill(body, missing);
       else if (!form.isConnected) fill(body, form);
-      now.textContent = `Currently ${there?.registered ?? 0}.`;
+      current.textContent = `Currently ${pool?.registered ?? 0}.`;
       hint.textContent = `Currently about ${regret(estimate)}. Default: half of that.`;
       level.placeholder = regret(estimate / 2);
-      if (begun || lacks !== null) return;
-      begun = true;
-      devices.value = slider.value = Math.max(1, Math.min(MOST_DEVICES, 2 * there.registered));
+      if (initialised || missing !== null) return;
+      initialised = true;
+      devices.value = slider.value = Math.max(1, Math.min(MOST_DEVICES, 2 * pool.registered));
     },
   };
 }
@@ -152,7 +152,7 @@ const noDevice = () => emptyPanel("No device is registered",
   h("p", {}, "Start a worker first: ", h("code", {}, "bentham worker")));
 
 // The previous simulations.
-function earlierRuns() {
+function previousRuns() {
   const list = table("List of previous questions", [
     { name: "Asked", value: (run) => run.created, show: (run) => clock(run.created) },
     { name: "Question", show: (run) => h("a", { href: address("whatif", run.id) }, question(run)) },

@@ -1,0 +1,279 @@
+"""What each event changes in the pool: one function per kind of event, see `table`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bentham.core.problem import events as core
+from bentham.core.problem.study import ModelDescription
+from bentham.service.fold import events
+from bentham.service.fold.entities import (
+    Dataset,
+    Description,
+    Device,
+    SharedArms,
+    Study,
+    Tenant,
+    Token,
+    Trial,
+    as_json,
+)
+from bentham.service.fold.lifecycles import ARM, STUDY, TRIAL
+from bentham.service.fold.pool import Pool, dataset_key
+
+DEPARTED = 1000
+
+Ended = events.TrialCompleted | events.TrialFailed | events.TrialLost | events.TrialReleased
+
+
+def pool_created(pool: Pool, time: float, event: events.PoolCreated) -> None:  # noqa: ARG001
+    """Set how decisions are made."""
+    pool.begin(event)
+
+
+def settings_changed(pool: Pool, time: float, event: events.SettingsChanged) -> None:  # noqa: ARG001
+    """Change the settings that an operator may change at every start."""
+    pool.scheduler.patience = event.patience
+
+
+def request_noted(pool: Pool, time: float, event: events.RequestNoted) -> None:
+    """Do nothing: only its key is stored."""
+
+
+def history_imported(pool: Pool, time: float, event: events.HistoryImported) -> None:
+    """Add past runs, which set the prior."""
+    pool.scheduler.apply(core.HistoryAdded(time, event.history))
+    pool.history.append(event.history)
+    for runs in event.history.values():
+        pool.models.update(dict.fromkeys(runs))
+
+
+def tenant_created(pool: Pool, time: float, event: events.TenantCreated) -> None:
+    """Add a tenant."""
+    pool.tenants[event.name] = Tenant(event.name, event.weight, event.limits, time)
+    _note_limits(pool, pool.tenants[event.name])
+
+
+def tenant_changed(pool: Pool, time: float, event: events.TenantChanged) -> None:
+    """Change a tenant; its weight applies to all its studies at once."""
+    tenant = pool.tenants[event.name]
+    for study in tenant.studies.values() if event.weight != tenant.weight else ():
+        if study.served:
+            weight = study.weight * event.weight
+            pool.scheduler.apply(core.StudyWeighted(time, study.id, weight))
+    tenant.weight, tenant.limits = event.weight, event.limits
+    _note_limits(pool, tenant)
+
+
+def _note_limits(pool: Pool, tenant: Tenant) -> None:
+    pool.limited.pop(tenant.name, None)
+    if any(limit is not None for limit in tenant.limits.values()):
+        pool.limited[tenant.name] = tenant
+
+
+def token_issued(pool: Pool, time: float, event: events.TokenIssued) -> None:
+    """Add a token."""
+    pool.tokens[event.id] = Token(
+        event.id, event.role, event.tenant, event.label, event.hash, time, event.expires
+    )
+
+
+def token_revoked(pool: Pool, time: float, event: events.TokenRevoked) -> None:
+    """Mark a token as revoked, and discard its keys."""
+    old = pool.tokens[event.id]
+    pool.tokens[event.id] = Token(
+        old.id, old.role, old.tenant, old.label, old.hash, old.created, old.expires, time
+    )
+    pool.keys.forget(event.id)
+
+
+def dataset_added(pool: Pool, time: float, event: events.DatasetAdded) -> None:
+    """Add a dataset."""
+    dataset = Dataset(
+        event.id, event.tenant, event.name, event.hash, event.format, event.delimiter,
+        event.bytes, event.rows, len(event.columns), as_json(event.columns), tuple(event.notes),
+        time,
+    )  # fmt: skip
+    pool.datasets[dataset.id] = pool.datasets_of(dataset.tenant)[dataset.id] = dataset
+
+
+def dataset_dropped(pool: Pool, time: float, event: events.DatasetDropped) -> None:  # noqa: ARG001
+    """Remove a dataset."""
+    del pool.datasets[event.id], pool.datasets_of(event.tenant)[event.id]
+
+
+def study_created(pool: Pool, time: float, event: events.StudyCreated) -> None:
+    """Add a study, which is served from now on; scores of others on the same data count for it."""
+    tenant = pool.tenants[event.tenant]
+    key = dataset_key(event.tenant, event.dataset)
+    shared = pool.arms.get(key)
+    shared = shared or SharedArms(as_json(event.training), event.training.get("hash", ""))
+    study = Study(
+        event.id, tenant, event.name, event.dataset, event.metric, event.models, event.weight,
+        event.floor, event.rows, event.columns, event.stop, time, shared,
+        event.drawn, event.data,
+    )  # fmt: skip
+    for model, tried in shared.tried.items():
+        if tried.score is not None:
+            study.credit(model, tried.score, time)
+    study.untried = sum(state == "untried" for state in study.states())
+    described = {name: _description(fields) for name, fields in event.described.items()}
+    pool.descriptions.update(described)
+    try:
+        pool.serve(time, study)
+    except Exception:  # it is refused: undo what was changed
+        for name in described:
+            del pool.descriptions[name]
+        raise
+    if key not in pool.arms:
+        tenant.trained_columns += len(event.training.get("columns", ()))
+    pool.arms[key] = shared
+    tenant.arms += len(event.models)
+    tenant.models.update(dict.fromkeys(pool.counted(event.models, event.drawn)))
+    pool.models.update(dict.fromkeys(event.models))
+    shared.studies.append(study)
+    pool.studies[study.id] = tenant.studies[study.name] = tenant.current[study.id] = study
+    deadline = study.stop.get("deadline")
+    if deadline is not None:
+        pool.deadlines[study.id] = deadline
+
+
+def study_paused(pool: Pool, time: float, event: events.StudyPaused) -> None:
+    """Stop new trials until the study is resumed."""
+    _move(pool, time, event, "paused")
+
+
+def study_resumed(pool: Pool, time: float, event: events.StudyResumed) -> None:
+    """Resume a paused study."""
+    _move(pool, time, event, "open")
+
+
+def study_closed(pool: Pool, time: float, event: events.StudyClosed) -> None:
+    """Close a study."""
+    study = _move(pool, time, event, "closed")
+    study.reason, study.closed = event.reason, time
+    study.tenant.arms -= len(study.models)
+    study.tenant.closed.append(study.tenant.current.pop(study.id))
+    pool.deadlines.pop(study.id, None)
+
+
+def _move(
+    pool: Pool,
+    time: float,
+    event: events.StudyPaused | events.StudyResumed | events.StudyClosed,
+    after: str,
+) -> Study:
+    study = pool.studies[event.id]
+    study.state = STUDY.check(study.state, events.kind_of(event), after)
+    pool.serve(time, study)
+    return study
+
+
+def _description(fields: Mapping[str, Any]) -> Description:
+    kin = ModelDescription(fields["family"], fields["features"])
+    standard = bool(fields.get("standard"))
+    return Description(fields["algorithm"], fields["configuration"], kin, standard)
+
+
+def device_registered(pool: Pool, time: float, event: events.DeviceRegistered) -> None:
+    """Add a device, which is idle."""
+    pool.scheduler.apply(core.DeviceAdded(time, event.name, event.kind))
+    pool.devices[event.name] = Device(event.name, event.kind, event.token, time)
+
+
+def device_left(pool: Pool, time: float, event: events.DeviceLeft) -> None:
+    """Remove a device; the latest that left are remembered."""
+    pool.scheduler.apply(core.DeviceRemoved(time, event.name))
+    pool.departed[event.name] = pool.devices.pop(event.name)
+    if len(pool.departed) > DEPARTED:
+        del pool.departed[next(iter(pool.departed))]
+
+
+def trial_leased(pool: Pool, time: float, event: events.TrialLeased) -> None:
+    """Start a trial of an arm on a device."""
+    decision = event.decision
+    pool.scheduler.apply(core.ArmStarted(time, decision))
+    study, device = pool.studies[decision.study], pool.devices[str(decision.device)]
+    trial = Trial(
+        event.id, decision.trial, study, decision.model, device.name, device.token,
+        device.kind, event.attempt, decision.cost, time, pool.sequence + 1,
+    )  # fmt: skip
+    kind, before = events.kind_of(event), study.shared.state(decision.model)
+    study.shared.move(decision.model, ARM.check(before, kind, "running")).trial = trial.id
+    pool.trials[trial.id] = pool.running[trial.id] = study.tenant.running[trial.id] = trial
+    study.trials.append(trial)
+    study.tenant.trials.append(trial)
+    pool.trials_of.setdefault(device.token, []).append(trial)
+    device.trial = trial
+    study.counts["running"] += 1
+    pool.serve(time, study)
+
+
+def trial_completed(pool: Pool, time: float, event: events.TrialCompleted) -> None:
+    """Record a score, which counts for every study on the same data."""
+    trial = pool.trials[event.id]
+    pool.scheduler.apply(core.ArmObserved(time, trial.number, event.score))
+    _end(pool, time, trial, event, "complete", "observed")
+    trial.score = event.score
+    trial.metrics, trial.scores = tuple(event.metrics.items()), tuple(event.scores)
+    shared = trial.study.shared
+    shared.tried[trial.model].score = event.score
+    for study in shared.studies:
+        if study.state != "closed" or study is trial.study:
+            study.credit(trial.model, event.score, time)
+
+
+def trial_failed(pool: Pool, time: float, event: events.TrialFailed) -> None:
+    """End a trial without a score; unless final, the arm may be tried again."""
+    trial = pool.trials[event.id]
+    if event.final:
+        pool.scheduler.apply(core.ArmFailed(time, trial.number, event.reason))
+        _end(pool, time, trial, event, "failed", "failed")
+    else:
+        _give_back(pool, time, trial, event, "failed")
+    trial.reason = event.reason
+
+
+def trial_lost(pool: Pool, time: float, event: events.TrialLost) -> None:
+    """End a trial whose lease expired or whose device left; the arm may be tried again."""
+    trial = pool.trials[event.id]
+    _give_back(pool, time, trial, event, "lost")
+    trial.reason = event.reason
+    trial.study.tenant.leases_lost += 1
+    pool.leases_lost += 1
+
+
+def trial_released(pool: Pool, time: float, event: events.TrialReleased) -> None:
+    """Release a trial untried, which does not count as an attempt."""
+    trial = pool.trials[event.id]
+    pool.scheduler.apply(core.ArmReleased(time, trial.number))
+    trial.reason, trial.released = event.reason or "released by its device", True
+    if event.unable:
+        trial.study.shared.tried[trial.model].unable[trial.device] = None
+    _end(pool, time, trial, event, "lost", "untried")
+
+
+def _give_back(pool: Pool, time: float, trial: Trial, event: Ended, after: str) -> None:
+    """End an attempt without a score; the arm may be tried again, up to the limit on attempts."""
+    pool.scheduler.apply(core.ArmLost(time, trial.number))
+    tried = trial.study.shared.tried[trial.model]
+    tried.losses += 1
+    arm = "failed" if tried.losses >= pool.attempts else "untried"
+    _end(pool, time, trial, event, after, arm)
+
+
+def _end(pool: Pool, time: float, trial: Trial, event: Ended, after: str, arm: str) -> None:
+    study, tenant = trial.study, trial.study.tenant
+    kind = events.kind_of(event)
+    trial.state, trial.ended = TRIAL.check(trial.state, kind, after), time
+    study.shared.move(trial.model, ARM.check(study.shared.state(trial.model), kind, arm))
+    del pool.running[trial.id], tenant.running[trial.id]
+    seconds = max(0.0, time - trial.started)
+    tenant.charge(trial.started, trial.started + seconds)
+    study.device_seconds += seconds
+    device = pool.devices[trial.device]
+    device.trial = None
+    device.busy_seconds += seconds
+    study.counts["running"] -= 1
+    study.counts[after] += 1
+    pool.throughput.note(time, tenant.name)
+    pool.serve(time, study)

@@ -1,1 +1,0 @@
-"""Handlers: how each event changes the state, grouped by entity."""
