@@ -31,7 +31,7 @@ test: begin lint ## Check style and types and run all tests
 	@$(MAKE) --no-print-directory --jobs 2 types unit
 
 quick: lint ## Check style and run the tests that need no browser, PostgreSQL, Ray or other process
-	@$(BIN)/pytest --quick -n auto --dist worksteal
+	@$(BIN)/pytest --quick -n auto --dist worksteal -p no:schemathesis
 
 # Installs a browser, if there is none, while everything else is installed and checked. `browser`
 # waits for it, and reports why it failed.

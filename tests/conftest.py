@@ -6,6 +6,7 @@ Hypothesis draws new examples on a developer's machine and repeats the same ones
 import os
 from collections.abc import Generator, Iterator
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,15 +31,23 @@ LONGEST = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--quick`."""
-    told = "run only tests that need no browser, no PostgreSQL, no Ray and no other process"
-    parser.addoption("--quick", action="store_true", help=told)
+    text = "run only tests that need no browser, no PostgreSQL, no Ray and no other process"
+    parser.addoption("--quick", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker of the tests that `--quick` leaves out."""
-    config.addinivalue_line("markers", quick.MARKER)
+    for marker in quick.MARKERS:
+        config.addinivalue_line("markers", marker)
     if config.getoption("quick"):
         quick.install()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `--quick`, do not even import files of which every test is left out."""
+    if config.getoption("quick") and quick.is_wholly_outside(collection_path):
+        return True
+    return None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,8 +60,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One process more than there are cores: many tests wait for processes they have started."""
-    waiting = 0 if config.getoption("quick") else 1
+    """More processes than cores: many tests wait for processes that they have started."""
+    waiting = 0 if config.getoption("quick") else 2
     return (os.cpu_count() or 1) + waiting
 
 

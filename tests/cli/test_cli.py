@@ -46,6 +46,7 @@ def test_json_is_one_object_with_the_documented_fields(bentham: Bentham, small: 
         assert time == reached[0]
 
 
+@pytest.mark.slow
 def test_several_runs_are_a_list(bentham: Bentham, small: Path) -> None:
     arguments = [item for name in POLICY_NAMES for item in ("--policy", name)]
     done = bentham("simulate", small, "--json", "--repeat", 2, *arguments)
@@ -91,6 +92,7 @@ def test_zero_regret_prints_no_nan(bentham: Bentham, tmp_path: Path) -> None:
     assert "nan" not in done.out
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_plots(bentham: Bentham, small: Path, tmp_path: Path, suffix: str) -> None:
     plot = tmp_path / f"regret.{suffix}"
@@ -101,6 +103,7 @@ def test_plots(bentham: Bentham, small: Path, tmp_path: Path, suffix: str) -> No
     assert plot.read_bytes().startswith(start)
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("options", [["--until", 0], ["--floor", 5], ["--until", 0.001]])
 def test_plots_of_almost_empty_runs(
     bentham: Bentham, small: Path, tmp_path: Path, options: list[object]
@@ -110,6 +113,7 @@ def test_plots_of_almost_empty_runs(
     assert plot.exists()
 
 
+@pytest.mark.outside
 def test_unusual_names_are_shown_unchanged(bentham: Bentham, tmp_path: Path) -> None:
     table = load_table("oboe:8").only(range(10))
     names = (

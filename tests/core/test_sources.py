@@ -57,6 +57,7 @@ def negative_log_likelihood(
     return total
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 1000),
     kernel=st.sampled_from(sorted(SKLEARN_KERNELS)),

@@ -54,6 +54,7 @@ def test_the_regret_of_the_run_follows_from_its_records() -> None:
     assert regret.cumulative == pytest.approx(0.8 + 2.0 + 1.6 + 1.6)
 
 
+@pytest.mark.outside
 def test_replays_use_the_measured_scores_and_times() -> None:
     table = measured_table(measured())
     assert table.scores.tolist() == [[0.4, 0.8], [0.6, 0.8]]

@@ -38,6 +38,7 @@ def die(task: int) -> int:  # noqa: ARG001
     os._exit(3)
 
 
+@pytest.mark.outside
 def test_every_task_returns_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     results = dict(run_in_pool(multiply, [1, 2, 3], 2, begin, 10))
@@ -46,6 +47,7 @@ def test_every_task_returns_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(run_in_pool(multiply, [], 2, begin, 10)) == []
 
 
+@pytest.mark.outside
 def test_a_dead_process_raises_an_error() -> None:
     with pytest.raises(BenthamError, match="fewer processes at a time"):
         list(run_in_pool(die, [1], 1, begin, 1))

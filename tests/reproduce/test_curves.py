@@ -145,6 +145,7 @@ def test_slope_of_a_power_law(power: float) -> None:
     assert found.low == pytest.approx(power, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 5), min_size=5, max_size=20), st.integers(0, 99))
 def test_rank_correlation_agrees_with_spearman(values: list[int], seed: int) -> None:
     x = np.array(values, dtype=float)

@@ -47,6 +47,7 @@ def load_part(name: str) -> Table:
     return table.only(range(0, table.scores.shape[0], 4)) if name == SYNTHETIC else table
 
 
+@pytest.mark.outside
 def test_complete_reproduction(
     bentham: Bentham, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_larger_scale_contains_the_runs_of_a_smaller_one() -> None:
     assert all(large[cell] >= runs for cell, runs in small.items())
 
 
+@pytest.mark.outside
 def test_errors(bentham: Bentham, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("mine")

@@ -47,6 +47,7 @@ from bentham.tables.standin import STANDIN
 SCALE = Scale("made up", 8, 8, 8, 8, 8, 8, (16, 32, 64))
 Pace = Callable[[TableCell], float]
 Theory = Callable[[TheoryCell], float]
+LEVELS = [0.5 * 0.8**step for step in range(40)]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def invented_evidence(
             noise = float(np.exp(rng.normal(0.0, 0.01)))
             if isinstance(cell, TableCell):
                 factor = pace(cell) * noise
-                curve = [[factor * step, 0.5 * 0.8**step] for step in range(40)]
+                curve = [[factor * step, level] for step, level in enumerate(LEVELS)]
                 curve.append([factor * 40.0, 0.0])
                 results[cell].append(
                     {"seed": seed, "curve": curve, "regret_then": 0.25, "cumulative_regret": factor}
@@ -182,6 +183,7 @@ def test_wide_intervals_do_not_support_the_absence_of_an_effect(tables: dict[str
     assert no_speed_up(evidence).verdict is Verdict.UNTESTED
 
 
+@pytest.mark.slow
 def test_because_of_the_spread(tables: dict[str, Table]) -> None:
     def growing(cell: TableCell) -> float:
         index = SPREAD_TABLES.index(cell.table) if cell.table in SPREAD_TABLES else 0
@@ -299,6 +301,7 @@ def test_convergence(tables: dict[str, Table]) -> None:
     assert does_not_converge(linear).verdict is Verdict.HOLDS
 
 
+@pytest.mark.slow
 def test_miu_in_the_special_cases(tables: dict[str, Table]) -> None:
     claim = miu_by_case(invented_evidence(tables, slower(by=1.0)))
     assert claim.verdict is Verdict.HOLDS

@@ -115,6 +115,7 @@ def test_a_snapshot_keeps_the_pending_fit() -> None:
         assert parameter_bytes(learner.parameters) == parameter_bytes(restored.parameters)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), costs=st.sampled_from(COSTS), steps=st.integers(50, 250))
 @settings(max_examples=15)
 def test_decisions_do_not_depend_on_who_computes(seed: int, costs: str, steps: int) -> None:

@@ -46,6 +46,7 @@ def restored(scheduler: Scheduler) -> Scheduler:
     return copy
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     prior=st.sampled_from(PRIORS),
@@ -56,7 +57,7 @@ def restored(scheduler: Scheduler) -> Scheduler:
     renewals=st.sampled_from([1, RENEWALS]),
     lead=st.sampled_from([LEAD, 0.5]),
 )
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_a_restored_scheduler_continues_identically(
     seed: int,
     prior: str,

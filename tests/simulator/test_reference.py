@@ -48,7 +48,7 @@ class TestSameTrials:
             compare(table.only(range(seed, 400, 13)), policy, devices, seed)
 
     def test_on_the_synthetic_table(self, policy: str, devices: int) -> None:
-        compare(load_table("synthetic").only(range(20)), policy, devices, 0)
+        compare(load_table("synthetic").only(range(14)), policy, devices, 0)
 
 
 @pytest.mark.parametrize("policy", ["mdmt", "round-robin"])

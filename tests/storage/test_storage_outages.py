@@ -44,6 +44,7 @@ def append_until_killed(url: str | None, folder: Path, acknowledge: Connection) 
             log.save_snapshot(sequence, snapshot(sequence))
 
 
+@pytest.mark.outside
 @every_database
 def test_what_was_acknowledged_survives_kill_9(store: Store) -> None:
     watching = store.open()

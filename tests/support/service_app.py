@@ -32,11 +32,13 @@ from bentham.service.jobs.fits import FitProcess
 from bentham.service.jobs.whatifs import Forecaster
 from bentham.storage import EventLog, MemoryDatabase, MemoryFiles, MemoryLog, open_log
 from bentham.training.catalog import load_catalog
+from support import inspections
 from support.forecasters import in_process
 from support.postgres import PostgresServer
 from support.service_cast import Cast
 from support.service_exchange import Answer, Exchange
 
+inspections.install()
 Result = TypeVar("Result")
 LogMaker = Callable[[], EventLog]
 NOON = 1_800_014_400.0  # a noon, UTC
