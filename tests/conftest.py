@@ -60,8 +60,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """More processes than cores: many tests wait for processes that they have started."""
-    waiting = 0 if config.getoption("quick") else 2
+    """One process more than cores: many tests wait for processes that they have started."""
+    waiting = 0 if config.getoption("quick") else 1
     return (os.cpu_count() or 1) + waiting
 
 

@@ -63,6 +63,14 @@ def test_a_browser_is_installed_if_there_is_none(tmp_path: Path) -> None:
     found = run_tool(tmp_path, {"apt-get": INSTALLS, "sudo": SUDO}, "--install")
     assert found == ["0", str(tmp_path / "chromium"), ""]
     commands = (tmp_path / "apt-get.log").read_text().splitlines()
+    assert [line.split()[-1] for line in commands] == ["update", "chromium-headless-shell"]
+
+
+def test_the_full_browser_is_installed_where_there_is_no_headless_shell(tmp_path: Path) -> None:
+    without_shell = f'case "$*" in *headless*) exit 100;; esac\n{INSTALLS}'
+    found = run_tool(tmp_path, {"apt-get": without_shell, "sudo": SUDO}, "--install")
+    assert found == ["0", str(tmp_path / "chromium"), ""]
+    commands = (tmp_path / "apt-get.log").read_text().splitlines()
     assert [line.split()[-1] for line in commands] == ["update", "chromium"]
 
 

@@ -132,7 +132,7 @@ def test_a_process_that_is_stuck_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
     try:
         with structlog.testing.capture_logs():
             job = process.begin(task()).__self__  # type: ignore[attr-defined]
-            until(lambda: job._state == "under way")
+            until(lambda: job._state == "running")
             child = process._process
             assert child is not None
             assert_equal(job.result(), task().run())

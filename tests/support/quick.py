@@ -52,11 +52,11 @@ def install() -> None:
     # multiprocessing starts its processes by a function of C that raises no audit event.
     spawn = util.spawnv_passfds
 
-    def checked_spawn(path: Any, arguments: Any, descriptors: Any) -> int:
-        _refuse("os.spawn", path)
-        return spawn(path, arguments, descriptors)
+    def checked_spawn(*arguments: Any) -> int:
+        _refuse("os.spawn", arguments)
+        return spawn(*arguments)
 
-    util.spawnv_passfds = checked_spawn
+    setattr(util, "spawnv_passfds", checked_spawn)  # noqa: B010 - not assignable by its type
 
 
 @contextmanager
