@@ -248,11 +248,17 @@ def test_version_and_help(bentham: Bentham) -> None:
         ["bench"],
         ["bench", "decisions"],
         ["bench", "regret"],
+        ["study", "create"],
+        ["serve"],
         [],
     ):
         done = bentham(*command, "--help")
         assert done.code == 0
         assert max(map(len, done.out.splitlines())) <= 80
+        assert "<bool>" not in done.out  # a flag has no value
+        assert "…" not in done.out  # nothing is cut off
+    # Line breaks of the source are not kept.
+    assert "several instances on one database" in bentham("serve", "--help").out
 
 
 @pytest.mark.outside

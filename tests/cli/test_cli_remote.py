@@ -3,18 +3,23 @@
 import json
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Group
+from rich.text import Text
 from support.canned import DECISION, ROUTES, STUDY, TRIAL, WHATIF
 from support.clients import TOKEN
 from support.commands import Bentham, assert_refused
 from support.servers import Canned
 
+from bentham.cli.remote import status
 from bentham.cli.remote.arguments import seconds_of, time_of
 from bentham.cli.remote.formatting import file_name, number, span
 from bentham.cli.worker import device_names
-from bentham.errors import InvalidInput
+from bentham.client import Client
+from bentham.errors import InvalidInput, Unavailable
 
 COMMANDS: list[list[object]] = [
     ["tenant", "list"], ["tenant", "show", "vision"], ["tenant", "create", "vision"],
@@ -288,3 +293,24 @@ def test_names_of_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_file_names_contain_no_path(name: str, file: str) -> None:
     assert file_name(name) == file
+
+
+def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
+    canned: Canned, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    views: Iterator[Group | BaseException] = iter(
+        [Group(Text("all is well")), Unavailable("the server is down"), KeyboardInterrupt()]
+    )
+
+    def render(_: Client) -> Group:
+        view = next(views)
+        if isinstance(view, BaseException):
+            raise view
+        return view
+
+    monkeypatch.setattr(status, "render", render)
+    with Client(canned.address, TOKEN) as client:
+        status.watch(client, every=0.0)
+    out = capsys.readouterr().out
+    assert "all is well" in out
+    assert "the server is down" in out

@@ -83,12 +83,12 @@ def test_the_sentence_names_the_slower_policy() -> None:
     slow, quick = real_regret(measured()), real_regret(twice_as_fast(measured()))
     text = in_words(Comparison(slow, quick, slow))
     assert text == (
-        "Round robin takes 2.0 times as long to 90% of the happiness, 2.0 times to 98%, 2.0 times "
-        "to 99% and 2.0 times to 100%; it has 2.0 times the regret in all."
+        "Round robin takes 2.0 times as long to reach 90% of the happiness, 2.0 times for 98%, "
+        "2.0 times for 99% and 2.0 times for 100%. Its cumulative regret is 2.0 times Bentham's."
     )
     text = in_words(Comparison(slow, slow, quick))
     assert text.startswith("Round robin takes 0.5 times as long")
-    assert "regret in all, and Bentham is later at 90%, 98%, 99%, 100%." in text
+    assert text.endswith("Bentham reaches 90%, 98%, 99% and 100% later than round robin.")
 
 
 def twice_as_fast(original: Measured) -> Measured:

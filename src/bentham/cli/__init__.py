@@ -1,5 +1,6 @@
 """The command line: `bentham ...`."""
 
+import inspect
 import io
 import sys
 from importlib import import_module
@@ -43,6 +44,10 @@ COMMANDS = {
 class _Commands(TyperGroup):
     """The commands of `COMMANDS`, each imported on first use."""
 
+    def __init__(self, **settings: Any):
+        super().__init__(**settings)
+        _tidy_help(self)
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -62,6 +67,7 @@ class _Commands(TyperGroup):
             else:
                 single.command(cmd_name)(target)
                 command = get_command(single)
+            _tidy_help(command)
             self.commands[cmd_name] = command
         return self.commands[cmd_name]
 
@@ -72,6 +78,23 @@ _STYLE: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
+
+
+def _tidy_help(command: Any) -> None:
+    """Join the lines of each paragraph of the help, and show flags without a type.
+
+    Typer keeps the line breaks of the source, and shows `<bool>` after each flag.
+    """
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    context = typer.Context(command, **_STYLE["context_settings"])
+    for parameter in command.get_params(context):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for child in getattr(command, "commands", {}).values():
+        _tidy_help(child)
+
+
 app = typer.Typer(
     name="bentham",
     cls=_Commands,

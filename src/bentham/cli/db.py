@@ -14,7 +14,10 @@ from bentham.storage import upgrade as upgrade_database
 db_app = typer.Typer(help="Create, upgrade and check the service's database.", no_args_is_help=True)
 
 Data = Annotated[
-    Path, typer.Option("--data", metavar="DIR", help="Directory for the service's data (SQLite).")
+    Path,
+    typer.Option(
+        "--data", metavar="DIR", help="Directory for the SQLite database and the admin token."
+    ),
 ]
 Database = Annotated[
     str | None,
@@ -22,9 +25,8 @@ Database = Annotated[
         "--database",
         metavar="URL",
         envvar="BENTHAM_DATABASE",
-        help="Use this PostgreSQL database instead of SQLite: "
-        "postgresql://user:password@host:5432/name. Set it in the environment variable "
-        "BENTHAM_DATABASE to keep the password out of the process list.",
+        help="Use PostgreSQL instead of SQLite: postgresql://user:pw@host/db. Set it in the "
+        "environment variable BENTHAM_DATABASE to keep the password out of the process list.",
         show_default=False,
         show_envvar=False,
     ),

@@ -57,7 +57,8 @@ def serve(
             min=1,
             max=100,
             metavar="N",
-            help="Maximum attempts for an arm whose trials are lost; fixed at the first start.",
+            help="Maximum attempts for an arm whose trials are lost or fail; fixed at the first "
+            "start.",
         ),
     ] = DEFAULT_ATTEMPTS,
     patience: Annotated[
@@ -80,8 +81,8 @@ def serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="JSON file with a fixed prior (the output of its describe()), to use instead of "
-            "the learned prior; fixed at the first start.",
+            help="JSON file with a fixed prior (written with prior.describe(), see "
+            "docs/tutorial.md), to use instead of the learned prior; fixed at the first start.",
         ),
     ] = None,
     new_admin_token: Annotated[

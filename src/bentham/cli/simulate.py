@@ -18,7 +18,7 @@ from bentham.core import DEFAULT_JITTER
 from bentham.core.learning.fit import Switches
 from bentham.errors import InvalidInput
 from bentham.sim import POLICY_NAMES, Disturbances, write_recording
-from bentham.sim.experiment import COSTS, DEFAULT_HOLDOUT, Experiment, Outcome, run_experiment
+from bentham.sim.experiment import DEFAULT_HOLDOUT, Experiment, Outcome, run_experiment
 from bentham.tables import load_table, read_features
 
 SCHEDULER, PRIOR, RUNS, OUTPUT = "Scheduler", "Prior", "Runs", "Output"
@@ -77,7 +77,8 @@ def simulate(
         str,
         typer.Option(
             metavar="HOW",
-            help=f"What the scheduler knows about costs: {', '.join(COSTS)}.",
+            help="What the scheduler knows about costs: given (those of TABLE), learned (from "
+            "completed trials and the history) or learned-from-nothing (from completed trials).",
             rich_help_panel=SCHEDULER,
         ),
     ] = "given",
@@ -86,7 +87,7 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="X",
-            help="Exponent of the cost in the EI rate; 1 in the paper.",
+            help="Exponent of the cost in expected improvement per cost; 1 in the paper.",
             rich_help_panel=SCHEDULER,
         ),
     ] = 1.0,
@@ -94,7 +95,7 @@ def simulate(
         float,
         typer.Option(
             metavar="SCORE",
-            help="Baseline score: a study's incumbent before its first result.",
+            help="Baseline score: a study's best score before its first result.",
             rich_help_panel=SCHEDULER,
         ),
     ] = 0.0,
@@ -112,7 +113,8 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="PIECE",
-            help=f"Disable a part of the learned prior: {', '.join(SWITCHES)}.",
+            help=f"Disable a part of the learned prior: {', '.join(SWITCHES)}; see "
+            "docs/learning.md.",
             show_default=False,
             rich_help_panel=PRIOR,
         ),
@@ -130,8 +132,8 @@ def simulate(
         typer.Option(
             min=0,
             metavar="N",
-            help="Without --history: number of studies of TABLE drawn as history; the rest are "
-            f"served, as in the paper. [dim]\\[default: {DEFAULT_HOLDOUT}][/]",
+            help="Without --history: number of studies of TABLE drawn as history; the scheduler "
+            f"runs the others, as in the paper. [dim]\\[default: {DEFAULT_HOLDOUT}][/]",
             rich_help_panel=PRIOR,
         ),
     ] = None,
@@ -213,7 +215,8 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="T",
-            help="Virtual time until a dead device is available again.",
+            help="Virtual time until a dead device is available again, in the table's unit of "
+            "cost.",
             rich_help_panel=RUNS,
         ),
     ] = 0.0,
@@ -253,7 +256,8 @@ def simulate(
 ) -> None:
     """Simulate the scheduler on a table in virtual time, and report the regret.
 
-    As in the paper, some studies are history for the prior and the rest are served. For example:
+    As in the paper, the prior is estimated from some studies; the scheduler runs the others. For
+    example:
 
     [bold]bentham simulate oboe:8 --paper --policy joint --policy oracle --plot a.png[/]
     """

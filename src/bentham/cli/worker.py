@@ -175,7 +175,9 @@ def worker(
     their nodes. For example:
 
     [bold]bentham worker --devices 4 --memory 2G --token-file device.token[/]
+
     [bold]bentham worker --executor ray --address auto --token-file device.token[/]
+
     [bold]bentham worker --table oboe:8 --scale 0.01 --devices 4 --token-file device.token[/]
     """
     chosen = executor or (ExecutorName.PROCESS if table is None else ExecutorName.REPLAY)

@@ -164,25 +164,29 @@ def time_to_happiness(regret: Regret, level: float) -> float:
 
 
 def in_words(comparison: Comparison) -> str:
-    """Return the result of the replays as a sentence, whether it favours Bentham or not."""
+    """Return the result of the replays in words, whether it favours Bentham or not."""
     taken = {level: comparison.times(level)[1:] for level in LEVELS}
     parts = [
-        f"{factor(round_robin, joint)} times to {level:.0%}"
+        f"{factor(round_robin, joint)} times for {level:.0%}"
         for level, (joint, round_robin) in taken.items()
         if joint > 0.0
     ]
     if not parts:
         return "There was nothing to gain, and so nothing to compare."
-    parts[0] = parts[0].replace("times", "times as long", 1) + " of the happiness"
-    text = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
-    text = f"Round robin takes {text}"
+    parts[0] = parts[0].replace("times for", "times as long to reach") + " of the happiness"
+    text = f"Round robin takes {_listed(parts)}."
     if comparison.joint.cumulative > 0.0:
         regret = factor(comparison.round_robin.cumulative, comparison.joint.cumulative)
-        text += f"; it has {regret} times the regret in all"
+        text += f" Its cumulative regret is {regret} times Bentham's."
     later = [f"{level:.0%}" for level, (joint, round_robin) in taken.items() if joint > round_robin]
     if later:
-        text += f", and Bentham is later at {', '.join(later)}"
-    return f"{text}."
+        text += f" Bentham reaches {_listed(later)} later than round robin."
+    return text
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """Return the parts as a list in words."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def factor(later: float, earlier: float) -> str:

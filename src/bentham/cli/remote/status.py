@@ -58,7 +58,8 @@ def status(
 
 def watch(client: "Client", every: float) -> None:
     """Update until interrupted; if the server is unreachable, show the error and keep trying."""
-    view: RenderableType = render(client)
+    last = render(client)
+    view: RenderableType = last
     with Live(view, console=Console(highlight=False), auto_refresh=False) as live:
         try:
             while True:

@@ -1,4 +1,4 @@
-"""`bentham study create`: create a study on a dataset or on your own models."""
+"""`bentham study create`: create a study on data, or with your own models."""
 
 import csv
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentham.client import Client
     from bentham.wire import DataAsked, StopRules
 
-STOP = "Stop conditions"
+STOP = "Stop rules"
 DATA = "Training on data"
 COLUMN_TYPES = ("number", "category", "ignored")
 
@@ -120,24 +120,32 @@ def create(
         str,
         typer.Option(
             metavar="NAME",
-            help="Without --data: name of the dataset that the models train on; a tenant's studies "
-            "with the same dataset share their trials.",
+            help="Without --data: any label for what your models train on; a tenant's studies with "
+            "the same label share their trials.",
         ),
     ] = "",
     metric: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Metric; larger scores are better. With --data: see bentham metrics. "
-            "[dim]\\[default: by task; without --data, score][/]",
+            help="Metric; higher scores are better. With --data: see bentham metrics. "
+            "[dim]\\[default: accuracy for classification, r2 for regression; without --data: "
+            "score][/]",
             show_default=False,
         ),
     ] = None,
     weight: Annotated[
-        float, typer.Option(metavar="W", help="Weight of the study's gains relative to others.")
+        float,
+        typer.Option(
+            metavar="W",
+            help="Weight of the study's gains relative to others: 0.000001 to 1,000,000.",
+        ),
     ] = 1.0,
     floor: Annotated[
-        float, typer.Option(metavar="SCORE", help="Baseline score before the first result.")
+        float,
+        typer.Option(
+            metavar="SCORE", help="Baseline score: the study's best score before its first result."
+        ),
     ] = 0.0,
     rows: Annotated[
         int | None,
@@ -155,7 +163,11 @@ def create(
     ] = None,
     max_trials: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Stop after this many trials.", rich_help_panel=STOP),
+        typer.Option(
+            metavar="N",
+            help="Stop after this many trials (lost trials do not count).",
+            rich_help_panel=STOP,
+        ),
     ] = None,
     max_cost: Annotated[
         float | None,
@@ -167,7 +179,8 @@ def create(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Stop at this time: 2026-11-16T18:00, or +2h from now.",
+            help="Stop at this time: 2026-11-16T18:00 (local time unless it has a zone), or from "
+            "now: +30m, +2h. Units are s, m, h, d and w.",
             rich_help_panel=STOP,
         ),
     ] = None,
@@ -175,7 +188,8 @@ def create(
         float | None,
         typer.Option(
             metavar="G",
-            help="Stop when no model is expected to improve the best score by more than this.",
+            help="Stop when no untried model is expected to improve the best score by this much, "
+            "in units of the score.",
             rich_help_panel=STOP,
         ),
     ] = None,
@@ -191,7 +205,7 @@ def create(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Create a study on a dataset, or on a list of models that your own workers can run.
+    """Create a study: on data that Bentham trains on, or with models that your own workers run.
 
     For example:
 

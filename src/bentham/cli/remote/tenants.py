@@ -42,7 +42,11 @@ def create(
         ),
     ],
     weight: Annotated[
-        float, typer.Option(metavar="W", help="Weight of its gains relative to other tenants.")
+        float,
+        typer.Option(
+            metavar="W",
+            help="Weight of its gains relative to other tenants: 0.000001 to 1,000,000.",
+        ),
     ] = 1.0,
     running_trials: RunningTrials = None,
     device_seconds_per_day: DeviceSeconds = None,
@@ -119,7 +123,9 @@ def change(
     weight: Annotated[
         float | None,
         typer.Option(
-            metavar="W", help="Weight of its gains relative to other tenants.", show_default=False
+            metavar="W",
+            help="Weight of its gains relative to other tenants: 0.000001 to 1,000,000.",
+            show_default=False,
         ),
     ] = None,
     running_trials: RunningTrials = None,
