@@ -45,6 +45,23 @@ def test_events_during_loading_are_not_missed(board: Board, page: Page) -> None:
     expect(panel(page, "Trials").get_by_role("row").nth(1)).to_contain_text("complete")
 
 
+LISTEN_LATE = """async () => {
+  const { live } = await import("/assets/live.js");
+  const heard = [];
+  const { signal } = new AbortController();
+  live.listen((event) => heard.push(event), signal, live.eventCount - 1000);
+  return heard;
+}"""
+
+
+def test_a_page_that_missed_more_events_than_are_kept_is_told_to_read_again(
+    board: Board, page: Page
+) -> None:
+    lab = board.tenant("lab")
+    sign_in(page, board.address, lab)
+    assert page.evaluate(LISTEN_LATE) == [None]
+
+
 def test_a_study_without_recent_trials_has_its_name(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device()
     board.study(lab, "sleeper")

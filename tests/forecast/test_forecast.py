@@ -118,6 +118,14 @@ def test_stop_rules_end_studies(stop: dict[str, float], ends: list[float | None]
     assert [answer["reached"] for answer in answers] == [float(end is not None) for end in ends]
 
 
+def test_a_deadline_is_a_time_of_day() -> None:
+    later = two_studies(stop={"deadline": 60.0})
+    later.now = 50.0
+    found, whole = ask(later), ask(two_studies(stop={"deadline": 60.0}))
+    assert times(found, 1) == times(ask(two_studies(stop={"deadline": 10.0})), 1)
+    assert times(found, 1) != times(whole, 1)
+
+
 def test_cut_simulations_are_noted() -> None:
     story = two_studies()
     cut = ask(story, decisions=2)

@@ -26,7 +26,7 @@ SIGNS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
 def reproduce(
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer runs: about 2 minutes on two cores instead of 10."),
+        typer.Option("--quick", help="Fewer runs: about 90 seconds on two cores, not 10 minutes."),
     ] = False,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Directory for results and the report.")
@@ -37,7 +37,7 @@ def reproduce(
             metavar="FILE",
             help="CSV file with the paper's DEEPLEARNING table (22 x 8; columns "
             "study,model,score,cost). It does not come with Bentham, since its licence is "
-            "unknown; without it, claims that need it are reported as not testable.",
+            "unknown; without it, claims that need it cannot be tested.",
             show_default=False,
         ),
     ] = None,
