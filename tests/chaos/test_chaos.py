@@ -18,7 +18,7 @@ from support.postgres import PostgresServer
 
 pytestmark = pytest.mark.outside
 
-KILLS = 100  # on each database; 1000 in the soak
+KILLS = 30  # on each database; 1000 in the soak
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def test_a_repeatedly_killed_server_loses_nothing(zygote: Zygote, tmp_path: Path
         kill_servers(arena, KILLS)
         verdict = arena.judge()
         assert arena.kills == KILLS
-    check(verdict, 300)
-    assert verdict.unanswered > 10  # many kills came between a commit and its response
+    check(verdict, 200)
+    assert verdict.unanswered > 3  # some kills came between a commit and its response
 
 
 def test_the_same_on_postgresql(zygote: Zygote, tmp_path: Path, postgres_url: str) -> None:
@@ -47,8 +47,8 @@ def test_the_same_on_postgresql(zygote: Zygote, tmp_path: Path, postgres_url: st
         kill_servers(arena, KILLS)
         verdict = arena.judge()
         assert arena.kills == KILLS
-    check(verdict, 300)
-    assert verdict.unanswered > 10
+    check(verdict, 200)
+    assert verdict.unanswered > 3
 
 
 def test_workers_that_die_freeze_and_come_back(zygote: Zygote, tmp_path: Path) -> None:
@@ -62,17 +62,17 @@ def test_workers_that_die_freeze_and_come_back(zygote: Zygote, tmp_path: Path) -
 
 def test_a_network_that_delays_cuts_and_doubles(zygote: Zygote, tmp_path: Path) -> None:
     with Arena(zygote, tmp_path, None, seed=4) as arena:
-        disturb_network(arena, trials=340)  # responses, some of them repeated
+        disturb_network(arena, trials=160)  # responses, some of them repeated
         verdict = arena.judge()
         assert set(arena.proxy.injected) == {"delay", "cut_before", "cut_after", "double", "late"}
-    check(verdict, 300)
+    check(verdict, 150)
 
 
 def test_a_database_that_is_killed_and_comes_back(
     zygote: Zygote, tmp_path: Path, postgres: PostgresServer
 ) -> None:
     with Arena(zygote, tmp_path, postgres.fresh(), seed=5) as arena:
-        kill_database(arena, postgres, times=3)
+        kill_database(arena, postgres, times=2)
         verdict = arena.judge()
     check(verdict, 100)
 

@@ -106,7 +106,7 @@ def regret(
 ) -> None:
     """Compare the regret of policies and priors under the paper's protocol.
 
-    In every run, up to 8 studies are the history for the prior; all variants serve the same
+    In every run, up to 8 studies serve as history for the prior; all variants serve the same
     remaining studies.
 
     Prints regret as a ratio to the paper's configuration and to an oracle. For example:

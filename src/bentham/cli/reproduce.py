@@ -49,7 +49,7 @@ def reproduce(
 ) -> None:
     """Rerun the paper's experiments and report for each claim whether it holds.
 
-    Writes report.html (a single file), claims.json, figures/ and results/ (every run).
+    Writes report.html (a single file), claims.json, figures/ and results/ (one file per run).
 
     If interrupted, run the same command again to continue. For example:
 

@@ -26,7 +26,7 @@ def serve(
         typer.Option(
             metavar="HOST",
             help="Address to listen on. Tokens are sent unencrypted: put a proxy with TLS in "
-            "front before listening on anything but this machine.",
+            "front before you listen on an address that other machines can reach.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -135,9 +135,9 @@ def serve(
 ) -> None:
     """Run the server: tenants, studies, devices and trials over HTTP.
 
-    Stores everything in DIR (SQLite), or in PostgreSQL with --database. With several instances on
-    one database, one serves and the others take over if it fails. The first start writes an admin
-    token to DIR/admin.token. For example:
+    Stores everything in DIR (SQLite), or in PostgreSQL with --database. If several instances
+    share one PostgreSQL database, one serves, and another takes over if it fails. The first start
+    writes an admin token to DIR/admin.token. For example:
 
     [bold]bentham serve --data /var/lib/bentham[/]
     """

@@ -168,11 +168,11 @@ def worker(
     """Run trials for a server: lease a trial, run it, report the score.
 
     A trial trains one model on a study's data in its own process with limits. If it exceeds a
-    limit, it is killed with all its child processes and fails with the reason. If the server is
-    unreachable, the worker waits and reports when it is back. The first signal (Ctrl-C, SIGTERM)
-    stops the worker after the running trials; a second one releases them, so that they run
-    elsewhere. On a Ray cluster, each free CPU is a device; devices are added and removed with
-    their nodes. For example:
+    limit, it is killed with all its child processes and fails; the reason is recorded. If the
+    server is unreachable, the worker waits until it is back; after 80 % of the lease time (24 s) it
+    kills its trials, since the server may give them to others. The first signal (Ctrl-C, SIGTERM)
+    lets the running trials finish and then stops the worker; a second one releases them. On a Ray
+    cluster, each free CPU is a device; devices are added and removed with their nodes. For example:
 
     [bold]bentham worker --devices 4 --memory 2G --token-file device.token[/]
 

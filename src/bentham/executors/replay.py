@@ -3,11 +3,14 @@
 import time
 from collections.abc import Callable
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from bentham.errors import InvalidInput
 from bentham.executors.base import Broken, Declined, Outcome, Progress, Scored
-from bentham.tables import Table
 from bentham.wire import Lease
+
+if TYPE_CHECKING:
+    from bentham.tables import Table  # imports the core, which other executors do not need
 
 
 class ReplayExecutor:
@@ -17,7 +20,7 @@ class ReplayExecutor:
     """
 
     def __init__(
-        self, table: Table, scale: float = 0.0, clock: Callable[[], float] = time.monotonic
+        self, table: "Table", scale: float = 0.0, clock: Callable[[], float] = time.monotonic
     ):
         if not (isfinite(scale) and scale >= 0.0):
             raise InvalidInput(f"the scale is {scale:g}; give 0 or more seconds per unit of cost")

@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm as normal
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from bentham.core.gaussian.sums import contract
 from bentham.core.gaussian.validation import Matrix, Vector
@@ -145,7 +144,7 @@ def estimate(values: Vector, runs: int) -> IntervalEstimate:
     value = float(values[0])
     if runs < 2:
         return IntervalEstimate(value, -math.inf, math.inf)
-    quantile = float(student.ppf(COVERED[1] / 100.0, runs - 1) / normal.ppf(COVERED[1] / 100.0))
+    quantile = float(stdtrit(runs - 1, COVERED[1] / 100.0) / ndtri(COVERED[1] / 100.0))
     wider = quantile * math.sqrt(runs / (runs - 1.0))
     low, high = (float(end) for end in np.percentile(values[1:], COVERED))
     return IntervalEstimate(value, value + wider * (low - value), value + wider * (high - value))

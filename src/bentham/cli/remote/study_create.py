@@ -205,7 +205,7 @@ def create(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Create a study: on data that Bentham trains on, or with models that your own workers run.
+    """Create a study: on a dataset, or with named models that the operator's commands train.
 
     For example:
 

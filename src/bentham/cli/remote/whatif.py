@@ -47,7 +47,7 @@ def whatif(
             min=1,
             max=256,
             metavar="N",
-            help="Number of simulations; more give more precise bands and take longer.",
+            help="Number of draws (sampled scores); more are more precise and take longer.",
         ),
     ] = 16,
     as_json: AsJson = False,

@@ -24,7 +24,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.csgraph import connected_components
 
 from bentham.core.gaussian.validation import (
     Matrix,
@@ -335,17 +334,30 @@ class JointPrior:
         return np.flatnonzero(np.isin(self._dataset_of, self._groups.members[key]))
 
 
+def _first_of_group(linked: npt.NDArray[np.bool_]) -> list[int]:
+    """Return for each dataset the first one that it is linked to, directly or through others."""
+    first = [-1] * len(linked)
+    for start in range(len(linked)):
+        if first[start] < 0:
+            first[start], reached = start, [start]
+            while reached:
+                for other in np.flatnonzero(linked[reached.pop()]).tolist():
+                    if first[other] < 0:
+                        first[other] = start
+                        reached.append(other)
+    return first
+
+
 class _Groups:
     """Groups of datasets that are linked, directly or through other datasets."""
 
     def __init__(self, datasets: Sequence[str], linked: npt.NDArray[np.bool_]):
-        _, label = connected_components(linked, directed=False)
+        first = _first_of_group(linked)
         self.members: dict[str, list[int]] = {}
         self._key: dict[str, str] = {}
         self._position: dict[str, int] = {}
-        first: dict[int, str] = {}
         for number, dataset in enumerate(datasets):
-            key = first.setdefault(int(label[number]), dataset)
+            key = datasets[first[number]]
             group = self.members.setdefault(key, [])
             self._key[dataset], self._position[dataset] = key, len(group)
             group.append(number)
