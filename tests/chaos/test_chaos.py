@@ -43,7 +43,7 @@ def test_a_repeatedly_killed_server_loses_nothing(zygote: Zygote, tmp_path: Path
 
 
 def test_the_same_on_postgresql(zygote: Zygote, tmp_path: Path, postgres_url: str) -> None:
-    with Arena(zygote, tmp_path, postgres_url, seed=2) as arena:
+    with Arena(zygote, tmp_path, postgres_url, seed=2, learned=False) as arena:
         kill_servers(arena, KILLS)
         verdict = arena.judge()
         assert arena.kills == KILLS
@@ -52,7 +52,7 @@ def test_the_same_on_postgresql(zygote: Zygote, tmp_path: Path, postgres_url: st
 
 
 def test_workers_that_die_freeze_and_come_back(zygote: Zygote, tmp_path: Path) -> None:
-    with Arena(zygote, tmp_path, None, seed=3) as arena:
+    with Arena(zygote, tmp_path, None, seed=3, learned=False) as arena:
         torments = kill_and_freeze_workers(arena, rounds=2, frozen_seconds=1.5)
         verdict = arena.judge()
     check(verdict, 50)
@@ -61,7 +61,7 @@ def test_workers_that_die_freeze_and_come_back(zygote: Zygote, tmp_path: Path) -
 
 
 def test_a_network_that_delays_cuts_and_doubles(zygote: Zygote, tmp_path: Path) -> None:
-    with Arena(zygote, tmp_path, None, seed=4) as arena:
+    with Arena(zygote, tmp_path, None, seed=4, learned=False) as arena:
         disturb_network(arena, trials=160)  # responses, some of them repeated
         verdict = arena.judge()
         assert set(arena.proxy.injected) == {"delay", "cut_before", "cut_after", "double", "late"}
@@ -71,14 +71,14 @@ def test_a_network_that_delays_cuts_and_doubles(zygote: Zygote, tmp_path: Path) 
 def test_a_database_that_is_killed_and_comes_back(
     zygote: Zygote, tmp_path: Path, postgres: PostgresServer
 ) -> None:
-    with Arena(zygote, tmp_path, postgres.fresh(), seed=5) as arena:
+    with Arena(zygote, tmp_path, postgres.fresh(), seed=5, learned=False) as arena:
         kill_database(arena, postgres, times=2)
         verdict = arena.judge()
     check(verdict, 100)
 
 
 def test_another_instance_takes_over(zygote: Zygote, tmp_path: Path, postgres_url: str) -> None:
-    with Arena(zygote, tmp_path, postgres_url, seed=6, instances=2) as arena:
+    with Arena(zygote, tmp_path, postgres_url, seed=6, instances=2, learned=False) as arena:
         longest = kill_leaders(arena, rounds=1)
         verdict = arena.judge()
     print("takeover:", longest)

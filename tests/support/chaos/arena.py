@@ -9,7 +9,15 @@ from types import TracebackType
 from typing import Any
 
 from bentham.storage import open_log
-from support.chaos.fleet import TENANTS, Caller, QuickWorker, RealWorker, Tenants, write_table
+from support.chaos.fleet import (
+    TENANTS,
+    Caller,
+    QuickWorker,
+    RealWorker,
+    Tenants,
+    write_prior,
+    write_table,
+)
 from support.chaos.judge import Verdict, judge, pages
 from support.chaos.ledger import Ledger
 from support.chaos.proxy import Proxy
@@ -23,7 +31,10 @@ WARM = 150
 
 
 class Arena:
-    """One chaos run: a database, its servers, a fleet, and the ledger of responses."""
+    """One chaos run: a database, its servers, a fleet, and the ledger of responses.
+
+    Learning takes most of the time of a run; without `learned`, the prior is fixed.
+    """
 
     def __init__(
         self,
@@ -34,9 +45,11 @@ class Arena:
         *,
         lease: float = 1.0,
         instances: int = 1,
+        learned: bool = True,
     ):
         self.zygote, self.folder, self.database, self.lease = zygote, folder, database, lease
         self.random = random.Random(seed)
+        self._prior = None if learned else write_prior(folder / "prior.json")
         self.ledger = Ledger()
         self.instances = [self._instance(number) for number in range(instances)]
         self.proxy = Proxy([each.port for each in self.instances], self.ledger, seed)
@@ -50,6 +63,8 @@ class Arena:
     def _instance(self, number: int) -> Instance:
         arguments: list[object] = ["--data", self.folder / f"data-{number}"]
         arguments += ["--lease", self.lease, "--heartbeat", self.lease * 0.3]
+        if self._prior is not None:
+            arguments += ["--prior", self._prior]
         if self.database is not None:
             arguments += ["--database", self.database]
         port = free_port()
@@ -161,6 +176,8 @@ class Arena:
         At first the prior is fitted again with every score, so every server that reads the log
         repeats all these fits. It would then take longer to start than it lives.
         """
+        if self._prior is not None:
+            return
         assert self.ledger.await_count("complete", WARM, UP_SECONDS), "too few results"
         self.snapshot()
         self.await_snapshot()

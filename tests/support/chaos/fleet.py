@@ -44,6 +44,14 @@ def write_table(path: Path) -> Path:
     return path
 
 
+def write_prior(path: Path) -> Path:
+    """Write a fixed prior over the scores, which are uniform and independent."""
+    own = [[1.0 / 12.0 if row == column else 0.0 for column in MODELS] for row in MODELS]
+    prior = {"layout": "shared", "models": MODELS, "mean": [0.5] * len(MODELS), "covariance": own}
+    path.write_text(json.dumps(prior))
+    return path
+
+
 class Caller:
     """Repeats an HTTP request until it is answered, always with the same idempotency key."""
 
