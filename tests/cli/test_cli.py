@@ -258,7 +258,7 @@ def test_version_and_help(bentham: Bentham) -> None:
         assert "<bool>" not in done.out  # a flag has no value
         assert "…" not in done.out  # nothing is cut off
     # Line breaks of the source are not kept.
-    assert "If several instances share one PostgreSQL database" in bentham("serve", "--help").out
+    assert "several instances share one PostgreSQL database" in bentham("serve", "--help").out
 
 
 @pytest.mark.outside
