@@ -32,7 +32,7 @@ def test_a_file_becomes_a_study(
     go(page, "new", "New study")
     choose(page, markup_table)
     expect(
-        page.get_by_text("40 rows, 4 columns: 2 numbers, 2 categories, 0 ignored.")
+        page.get_by_text("40 rows, 4 columns: 3 numbers, 0 dates, 1 category, 0 ignored.")
     ).to_be_visible()
     for name in (SCRIPT, IMAGE):
         expect(page.get_by_role("rowheader", name=name)).to_be_visible()
@@ -119,3 +119,32 @@ def test_an_operator_creates_a_study_over_an_existing_dataset(board: Board, page
     expect(page).to_have_title("other: class · Bentham")
     (study,) = board.get("/v1/studies")["items"]
     assert study["tenant"] == "other"
+
+
+def test_columns_show_how_they_are_read(board: Board, page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "shop.csv"
+    states, answers = ["open", "closed"], ["no", "Yes", "no", "yes "]
+    rows = (
+        f'"${1000 + 37 * row:,}.50",{row % 28 + 1}.{row % 12 + 1}.2024,'
+        f"{states[row % 2]},{answers[row % 4]}"
+        for row in range(40)
+    )
+    path.write_text("price,bought,state,left\n" + "\n".join(rows) + "\n")
+    sign_in(page, board.address, board.tenant("lab"))
+    go(page, "new", "New study")
+    choose(page, path)
+    summary = "40 rows, 4 columns: 2 numbers, 1 date, 1 category, 0 ignored."
+    expect(page.get_by_text(summary)).to_be_visible()
+    expect(page.get_by_text("$1,000.50 = 1000.5")).to_be_visible()
+    expect(page.get_by_text("2.2.2024 = 2024-02-02")).to_be_visible()
+    expect(page.get_by_label("Type of bought")).to_have_value("day-first")
+    page.get_by_label("Column to predict").select_option("left")
+    expect(
+        page.get_by_text("Values with their numbers of rows: no (20), Yes (20).")
+    ).to_be_visible()
+    expect(page.get_by_text("predicted almost perfectly by state alone")).to_be_visible()
+    expect(page.get_by_text("Inferred: classification.")).to_be_visible()
+    assert axe(page) == []
+    page.get_by_label("Number of candidate models").fill("2")
+    page.get_by_role("button", name="Create the study").click()
+    expect(page).to_have_title("shop: left · Bentham")

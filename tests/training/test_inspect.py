@@ -110,14 +110,18 @@ def test_large_tables_are_refused_before_they_are_read(
 def test_a_plain_table_is_described(inspect: Inspect) -> None:
     found = inspect(GOOD)
     assert (found.refusal, found.delimiter, found.rows, found.notes) == ("", ",", 20, [])
-    assert [each.model_dump() for each in found.columns] == [
+    assert [each.model_dump(exclude={"values"}) for each in found.columns] == [
         {"name": "a", "type": "number", "missing": 0, "distinct": 20, "rarest": 1, "singles": 20,
-         "whole": False, "numeric": True, "note": ""},
+         "whole": False, "numeric": True, "note": "", "predictors": [],
+         "samples": [("0.5", "0.5"), ("1.25", "1.25"), ("2.5", "2.5")]},
         {"name": "b", "type": "category", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
-         "whole": False, "numeric": False, "note": ""},
+         "whole": False, "numeric": False, "note": "", "predictors": ["y"],
+         "samples": [("x", "x"), ("z", "z")]},
         {"name": "y", "type": "number", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
-         "whole": True, "numeric": True, "note": ""},
+         "whole": True, "numeric": True, "note": "", "predictors": ["b"],
+         "samples": [("0", "0"), ("1", "1")]},
     ]  # fmt: skip
+    assert column(found, "b").values == [("x", 10), ("z", 10)]
 
 
 @pytest.mark.parametrize(
@@ -125,20 +129,39 @@ def test_a_plain_table_is_described(inspect: Inspect) -> None:
     [
         (["1", "2", "?", "NA"], "number", []),
         (["{}"] * 39 + ["broken"], "number", ["1 of its values", "'broken'", "category"]),
+        (["{}"], "ignored", ["numbers the rows"]),
         (["{}", "x"], "category", []),
         (["red", "green", ""], "category", []),
         (["name {}"], "ignored", ["distinct texts", "set its type to category"]),
-        (["2024-01-{}"], "ignored", ["dates", "split them"]),
-        (["24.12.2024 18:00", "1.1.25 9:00"], "ignored", ["dates", "split them"]),
+        (["2024-1-31", "2024-02-28T10:00:00Z"], "date", []),
+        (["24.12.2024 18:00", "1.1.25 9:00"], "day-first", []),
+        (["12/24/2024", "1/1/25 9:00 PM"], "month-first", []),
+        (["1/2/2024", "3/4/2024"], "month-first", ["no value shows", "day-first"]),
+        (["1.2.2024", "3.4.2024"], "day-first", ["no value shows", "month-first"]),
+        (["1 Mar 2024", "Dec 24, 2023"], "date", []),
+        (["20240301", "20231224"], "date", ["set its type to number"]),
+        (["12:30", "8:15 PM"], "date", []),
+        (["$1,200.50", "-$3", "($4.5)"], "number", ["'$1,200.50' is read as 1200.5"]),
+        (["1.200,50 EUR", "3,5 EUR"], "decimal-comma", ["'1.200,50 EUR' is read as 1200.5"]),
+        (["$5", "EUR 6"], "number", ["several currencies ($, EUR) are not converted"]),
+        (["12,345", "7"], "number", ["is read as 12345", "decimal-comma"]),
+        (["12.345", "7"], "decimal-comma", ["is read as 12345", "set its type to number"]),
+        (["12.345", "7.125"], "number", []),
+        (["12 %", "7.5%"], "number", ["'12 %' is read as 12"]),
+        (["12 %", "7.5"], "number", ["percent sign, others not"]),
+        (["Yes", "no", "yes "], "yes-no", ["read as yes (1) or no (0)"]),
+        (["true", "false"], "yes-no", []),
+        (["Red", "red", "green"], "any-spelling", ["'Red', 'red'", "merged", "category"]),
+        (["02139", "10115"], "category", ["begin with 0"]),
         (["same"], "ignored", ["only one value, 'same'"]),
         (["7"], "ignored", ["only one value"]),
-        (["yes", ""], "category", []),
+        (["so", ""], "category", []),
         ([""], "ignored", ["all its values are missing"]),
         (["True", "False"], "category", []),
         (["inf", "x", "-inf"], "category", []),
         (["1", "1.0", "2"], "number", ["several ways"]),
-        (["1,5", "2,25"], "category", ["decimal comma", "with a point"]),
-        (["1.000,5{}"], "ignored", ["decimal comma", "with a point"]),
+        (["1,5", "2,25"], "decimal-comma", ["is read as 1.5"]),
+        (["1.000,5{}"], "decimal-comma", ["is read as 1000.5"]),
     ],
     ids=str,
 )
@@ -211,8 +234,8 @@ def test_parquet_of_every_type(tmp_path: Path) -> None:
         "truth": pa.array([True, None, False] * 4),
         "category": pa.array(["a", "b", "b"] * 4).dictionary_encode(),
         "numbered category": pa.array([1, 2, 2] * 4).dictionary_encode(),
-        "day": pa.array([day] * many),
-        "instant": pa.array([datetime.datetime(2024, 1, 1)] * many),
+        "day": pa.array([day, datetime.date(2023, 1, 1)] * 6),
+        "instant": pa.array([datetime.datetime(2024, 1, 1 + n) for n in range(many)]),
         "span": pa.array([datetime.timedelta(1)] * many),
         "bytes": pa.array([b"a", None, b"\0"] * 4),
         "list": pa.array([[1], [2, 3], None] * 4),
@@ -224,13 +247,13 @@ def test_parquet_of_every_type(tmp_path: Path) -> None:
     assert {each.name: each.type for each in found.columns} == {
         "number": "number", "whole": "number", "decimal": "number", "text": "category",
         "truth": "category", "category": "category", "numbered category": "number",
-        "day": "ignored", "instant": "ignored", "span": "ignored", "bytes": "ignored",
+        "day": "date", "instant": "date", "span": "ignored", "bytes": "ignored",
         "list": "ignored", "struct": "ignored", "nothing": "ignored",
     }  # fmt: skip
     assert "1 of its values" in column(found, "number").note
-    for name in ("day", "instant", "span"):
-        assert "split them into numbers" in column(found, name).note
-    for name in ("bytes", "list", "struct"):
+    assert column(found, "day").samples[0] == ("2024-02-29", "2024-02-29")
+    assert column(found, "instant").samples[1][1] == "2024-01-02 00:00"
+    for name in ("span", "bytes", "list", "struct"):
         assert "columns of numbers or texts" in column(found, name).note
     assert column(found, "numbered category").numeric
     assert column(found, "text").missing == 4

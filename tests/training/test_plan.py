@@ -42,6 +42,7 @@ def test_a_plain_plan() -> None:
         "bytes": 9, "target": "y", "task": "classification", "metric": "accuracy", "classes": 3,
         "columns": {"size": "number", "colour": "category"},
         "split": {"kind": "folds", "folds": 5, "share": 0.25, "seed": 0},
+        "reads": "category", "positive": None, "baseline": 0.0,
         "notes": ["classification, since 'y' holds categories"],
     }  # fmt: skip
 
@@ -218,3 +219,64 @@ def test_every_regression_can_be_split(rows: int, folds: int) -> None:
         return
     for _, test in KFold(chosen.folds).split(range(rows)):
         assert len(test) >= 2
+
+
+def classes(**counts: int) -> ColumnSummary:
+    values = sorted(counts.items(), key=lambda each: -each[1])
+    fewest = min(counts.values())
+    return category("y", distinct=len(counts), rarest=fewest, values=values)
+
+
+def test_the_classes_are_noted_and_the_baseline_is_that_of_a_constant() -> None:
+    found = planned(classes(red=60, green=40))
+    assert found.metric == "accuracy"
+    assert found.baseline == 0.6
+    assert any("2 classes: 'red' (60), 'green' (40)" in note for note in found.notes)
+    assert planned(classes(red=60, green=40), metric="roc-auc").baseline == 0.5
+    assert planned(classes(red=60, green=40), metric="log-loss").baseline == 0.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "metric", "positive", "baseline"),
+    [
+        ({"fine": 95, "broken": 5}, "average-precision", "broken", 0.05),
+        ({"no": 5, "yes": 95}, "average-precision", "yes", 0.95),
+        ({"a": 45, "b": 45, "c": 4}, "balanced-accuracy", None, 1 / 3),
+        ({"a": 50, "b": 30, "c": 20}, "accuracy", None, 0.5),
+    ],
+)
+def test_a_rare_class_calls_for_another_metric(
+    counts: dict[str, int], metric: str, positive: str | None, baseline: float
+) -> None:
+    found = planned(classes(**counts), rows=sum(counts.values()))
+    assert (found.metric, found.positive) == (metric, positive)
+    assert found.baseline == pytest.approx(baseline)
+    assert any("one class is rare" in note for note in found.notes) == (metric != "accuracy")
+    assert planned(classes(**counts), metric="accuracy").metric == "accuracy"
+
+
+def test_columns_that_alone_predict_the_target_are_reported() -> None:
+    found = planned(category("y", predictors=["closed on", "status"]))
+    (note,) = [note for note in found.notes if note.startswith("warning")]
+    assert "'closed on', 'status' alone predict 'y' almost perfectly" in note
+    assert "set their types to ignored" in note
+
+
+def test_a_date_is_no_target_and_its_parts_have_names_of_their_own() -> None:
+    when = ColumnSummary(name="y", type="day-first", missing=0, distinct=9, rarest=1)
+    with pytest.raises(InvalidInput, match="holds dates, which cannot be predicted"):
+        planned(when)
+    joined = when.model_copy(update={"name": "joined"})
+    clash = plan(dataset(joined, category("y")), ask())
+    assert clash.columns == {"joined": "day-first"}
+    with pytest.raises(InvalidInput, match="ignore one of the two"):
+        plan(dataset(joined, number("joined (year)"), category("y")), ask())
+
+
+def test_spellings_of_the_target_are_merged() -> None:
+    spelled = category("y", type="any-spelling", note="2 of its values are other spellings")
+    found = planned(spelled)
+    assert found.reads == "any-spelling"
+    assert any("other spellings" in note for note in found.notes)
+    with pytest.raises(InvalidInput, match="write them differently in the file"):
+        planned(spelled, types={"y": "category"})

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from bentham.training import script_runtime
-from bentham.training.metrics import METRICS, default_metric
+from bentham.training.metrics import METRICS, baseline, default_metric
 from bentham.training.script_runtime import rank_metric
 
 NUMBERS = np.array([1.0, 2.0, 4.0, 9.0])
@@ -34,8 +34,31 @@ class Says:
 
 def test_the_defaults_are_metrics_of_their_task() -> None:
     for task in ("classification", "regression"):
-        assert METRICS[default_metric(task)].task == task
+        for balanced in (True, False):
+            assert METRICS[default_metric(task, 2, balanced)].task == task
+    assert default_metric("classification", 2, True) == "accuracy"
+    assert default_metric("classification", 2, False) == "average-precision"
+    assert default_metric("classification", 3, False) == "balanced-accuracy"
     assert all(name == metric.name for name, metric in METRICS.items())
+
+
+@pytest.mark.parametrize("metric", [name for name, each in METRICS.items() if "log" not in name])
+def test_the_baseline_is_the_score_of_a_constant(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script_runtime, "METRIC", metric)
+    if METRICS[metric].task == "regression":
+        assert baseline(metric, [], None) == 0.0  # scores are relative to a constant
+        return
+    truth = np.array([0] * 8 + [1] * 2)
+    rows = pd.DataFrame(index=range(10))
+    constant = Says(np.zeros(10), probabilities=np.tile([1.0, 0.0], (10, 1)))
+    constant.classes_ = np.arange(2)
+    if metric in ("roc-auc", "average-precision"):
+        found = script_runtime.rank_metric(constant, rows, truth)
+    else:
+        found = script_runtime.label_metrics(constant, rows, truth)[metric]
+    assert baseline(metric, [0.8, 0.2], 0.2) == pytest.approx(found)
 
 
 @pytest.mark.parametrize("metric", ["rmse", "mae", "median-absolute-error", "r2"])

@@ -36,7 +36,7 @@ class StudyCalls(DataCalls):
         candidates: int | None = None,
         metric: str | None = None,
         weight: float = 1.0,
-        floor: float = 0.0,
+        floor: float | None = None,
         rows: int | None = None,
         columns: int | None = None,
         stop: StopRules | None = None,
@@ -75,8 +75,10 @@ class StudyCalls(DataCalls):
             "tenant": tenant,
         }
         present = {name: value for name, value in fields.items() if value}
+        if floor is not None:
+            present["floor"] = floor
         body = request_body(
-            StudyCreate, name=name, weight=weight, floor=floor, stop=stop or StopRules(), **present
+            StudyCreate, name=name, weight=weight, stop=stop or StopRules(), **present
         )
         return self._post("/v1/studies", StudyView, body)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from bentham.training.dataset import CATEGORIES, DATE_PARTS, DATES, NUMERIC, ColumnType
 from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec
 from bentham.training.training_plan import TrainingPlan
@@ -19,6 +20,81 @@ BUILT_OF = {
     "TransformedTargetRegressor": "sklearn.compose",
     "make_pipeline": "sklearn.pipeline",
 }
+# Types of a target whose classes may be spelled in several ways.
+MERGED: tuple[ColumnType, ...] = ("any-spelling", "yes-no")
+
+
+def number_features(training: TrainingPlan) -> list[str]:
+    """Return the names of the features that are numbers; of a date, its parts."""
+    names: list[str] = []
+    for name, kind in training.columns.items():
+        if kind in NUMERIC:
+            names.append(name)
+        elif kind in DATES:
+            names += [f"{name} ({part})" for part in DATE_PARTS]
+    return names
+
+
+def category_features(training: TrainingPlan) -> list[str]:
+    """Return the names of the features that are one of a few values."""
+    return [name for name, kind in training.columns.items() if kind in CATEGORIES]
+
+
+def features_source(training: TrainingPlan) -> str:
+    """Return the source of a script's `features`, for the types of columns that there are."""
+    found = set(training.columns.values())
+    branches: list[tuple[str, list[str]]] = []
+    if found & {"number", "decimal-comma"}:
+        comma = ', kind == "decimal-comma"' if "decimal-comma" in found else ""
+        kinds = '("number", "decimal-comma")'
+        branches.append((f"kind in {kinds}", [f"columns[name] = as_numbers(table[name]{comma})"]))
+    if "yes-no" in found:
+        branches.append(('kind == "yes-no"', ["columns[name] = as_yes_no(table[name])"]))
+    if found & set(DATES):
+        read = [
+            "for part, values in date_parts(table[name], kind).items():",
+            '    columns[f"{name} ({part})"] = values',
+        ]
+        branches.append((f"kind in {_tuple(DATES)}", read))
+    if found & set(CATEGORIES):
+        spelled = ', kind == "any-spelling"' if "any-spelling" in found else ""
+        read = [
+            f"texts = as_categories(table[name]{spelled})",
+            'columns[name] = texts.astype("object").fillna("(missing)")',
+        ]
+        branches.append((f"kind in {_tuple(CATEGORIES)}", read))
+    lines = [
+        "def features(table: pd.DataFrame) -> pd.DataFrame:",
+        '    """Return the columns to learn from, each read by its type."""',
+        "    lacking = [name for name in COLUMNS if name not in table]",
+        "    if lacking:",
+        '        raise ValueError(f"the table lacks columns that the model needs: {lacking}")',
+        "    columns = {}",
+        "    for name, kind in COLUMNS.items():",
+    ]
+    for place, (condition, read) in enumerate(branches):
+        lines.append(f"        {'elif' if place else 'if'} {condition}:")
+        lines += [f"            {line}" for line in read]
+    lines.append("    return pd.DataFrame(columns, index=table.index)[NUMBERS + CATEGORIES]")
+    return "\n".join(lines)
+
+
+def merged_source(training: TrainingPlan) -> str:
+    """Return the source of a script's `merged`: one text for all spellings of a class."""
+    read = "as_categories(target, True)"
+    if training.reads == "yes-no":
+        read = 'as_yes_no(target).map({1.0: "yes", 0.0: "no"})'
+    return "\n".join(
+        [
+            "def merged(target: pd.Series) -> pd.Series:",
+            '    """Return one text for all spellings of a class."""',
+            f"    return {read}",
+        ]
+    )
+
+
+def _tuple(kinds: Sequence[str]) -> str:
+    return f"({', '.join(map(literal, kinds))})"
 
 
 def build_source(

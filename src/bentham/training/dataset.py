@@ -8,8 +8,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 LONGEST_COLUMN = 200
 MOST_COLUMNS = 2000
 MOST_NOTES, LONGEST_NOTE = 100, 2000
-# A number, one of a few values, or not used for learning.
-ColumnType = Literal["number", "category", "ignored"]
+# How a column is read. As numbers: number, decimal-comma (1.200,5), yes-no (1 or 0). As parts of a
+# date: date (the year first, or the month by name), day-first, month-first. As one of a few values:
+# category, any-spelling (upper and lower case make no difference). Or not at all: ignored.
+ColumnType = Literal[
+    "number", "decimal-comma", "yes-no", "date", "day-first", "month-first", "category",
+    "any-spelling", "ignored",
+]  # fmt: skip
+NUMERIC: tuple[ColumnType, ...] = ("number", "decimal-comma", "yes-no")
+DATES: tuple[ColumnType, ...] = ("date", "day-first", "month-first")
+CATEGORIES: tuple[ColumnType, ...] = ("category", "any-spelling")
+DATE_PARTS = ("year", "month", "weekday", "days", "hour")
 Format = Literal["csv", "parquet"]
 
 
@@ -24,11 +33,13 @@ def _storable(text: str) -> str:
     return text
 
 
+LONGEST_SAMPLE, MOST_SAMPLES, MOST_VALUES, MOST_PREDICTORS = 60, 3, 20, 5
 Tally = Annotated[int, Field(ge=0, le=10**12)]
 Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(_storable)]
 ColumnName = Annotated[
     str, Field(min_length=1, max_length=LONGEST_COLUMN), AfterValidator(_storable)
 ]
+Sample = Annotated[str, Field(max_length=LONGEST_SAMPLE), AfterValidator(_storable)]
 
 
 class ColumnSummary(BaseModel):
@@ -36,7 +47,10 @@ class ColumnSummary(BaseModel):
 
     `distinct` is the number of distinct values that are not missing, `rarest` the number of rows
     of the rarest of them, and `singles` the number of values that occur in only one row. `whole`
-    is true if all its numbers are whole. `note` says what is unusual and how it is handled.
+    is true if all its numbers are whole. `samples` are a few values as written and as read.
+    `values` are the most frequent values with their numbers of rows, for a column of few values.
+    `predictors` are the columns that alone predict this one almost perfectly. `note` says what is
+    unusual and how it is handled.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,6 +63,9 @@ class ColumnSummary(BaseModel):
     singles: Tally = 0
     whole: bool = False
     numeric: bool = False  # whether it can be read as numbers, whatever its type
+    samples: Annotated[list[tuple[Sample, Sample]], Field(max_length=MOST_SAMPLES)] = []
+    values: Annotated[list[tuple[Sample, Tally]], Field(max_length=MOST_VALUES)] = []
+    predictors: Annotated[list[ColumnName], Field(max_length=MOST_PREDICTORS)] = []
     note: Note = ""
 
 

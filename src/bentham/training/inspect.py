@@ -18,15 +18,17 @@ from typing import NoReturn
 
 import pandas as pd
 
-from bentham.training.columns import describe, formulas_in, odd_column
+from bentham.training.columns import describe, formulas_in, odd_column, uses_decimal_comma
 from bentham.training.csv_file import DELIMITERS, layout_of
 from bentham.training.dataset import (
     LONGEST_COLUMN,
+    NUMERIC,
     ColumnSummary,
     Format,
     Inspection,
     is_storable,
 )
+from bentham.training.leakage import predictors
 from bentham.training.reading import as_numbers, read_table
 from bentham.training.refusals import FileRefused, listed, shown
 
@@ -76,11 +78,19 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
         )
     table = read_table(str(path), delimiter if format == "csv" else None)
     _check_same(table, names, rows, format)
+    comma = format == "csv" and uses_decimal_comma(table[name] for name in table.columns)
     columns = [
         odd_column(name, table[name], odd_columns[name])
         if name in odd_columns
-        else describe(name, table[name])
+        else describe(name, table[name], comma)
         for name in map(str, table.columns)
+    ]
+    alone = predictors(table, columns)
+    columns = [
+        column.model_copy(update={"predictors": alone[column.name]})
+        if column.name in alone
+        else column
+        for column in columns
     ]
     if all(column.missing == rows for column in columns):
         raise FileRefused("every value is missing; check how the file was written")
@@ -144,7 +154,7 @@ def _header_notes(names: list[str], delimiter: str) -> list[str]:
 
 
 def _formula_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]:
-    texts = [column.name for column in columns if column.type != "number" or column.note]
+    texts = [column.name for column in columns if column.type not in NUMERIC or column.note]
     found = {name: count for name in texts if (count := formulas_in(table[name]))}
     if not found:
         return []

@@ -3,6 +3,7 @@
 The metrics are computed in `script_runtime.py`, whose functions are copied into every script.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bentham.training.training_plan import Task
@@ -42,8 +43,8 @@ METRICS: dict[str, MetricSpec] = {
         _metric(
             "average-precision",
             "classification",
-            "average precision of the class that sorts last; with more than two classes, the mean "
-            "over the classes",
+            "average precision of yes, else of the rarer class; with more than two classes, the "
+            "mean over the classes",
         ),
         _metric(
             "log-loss",
@@ -79,6 +80,35 @@ METRICS: dict[str, MetricSpec] = {
 }
 
 
-def default_metric(task: Task) -> str:
-    """Return the metric of a study that names none."""
-    return "accuracy" if task == "classification" else "r2"
+def default_metric(task: Task, classes: int, balanced: bool) -> str:
+    """Return the metric of a study that names none.
+
+    If a class is rare, accuracy says little: predicting another class for all rows is mostly right.
+    """
+    if task == "regression":
+        return "r2"
+    if balanced:
+        return "accuracy"
+    return "average-precision" if classes == 2 else "balanced-accuracy"
+
+
+def baseline(metric: str, shares: Sequence[float], positive: float | None) -> float:
+    """Return the score of the best constant prediction: of one class, or of the same number.
+
+    Args:
+        metric: The metric's name.
+        shares: Fractions of the rows of each class, the largest first; empty if unknown or in
+            regression.
+        positive: Of two classes, the share of the one that average precision is about.
+    """
+    if not shares:
+        return 0.0
+    equal = 1.0 / len(shares)
+    scores = {
+        "accuracy": shares[0],
+        "balanced-accuracy": equal,
+        "f1-macro": 2.0 * shares[0] / (1.0 + shares[0]) * equal,
+        "roc-auc": 0.5,
+        "average-precision": equal if positive is None else positive,
+    }
+    return scores.get(metric, 0.0)  # losses are relative to a constant, which scores 0

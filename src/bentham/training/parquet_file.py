@@ -55,8 +55,10 @@ def odd_types(path: Path) -> Iterator[tuple[str, str]]:
             yield field.name, "nested values"
         elif any(is_kind(kind) for is_kind in BINARY):
             yield field.name, "binary values"
-        elif pa.types.is_temporal(kind):
-            yield field.name, "dates or times"
+        elif pa.types.is_temporal(kind) and not (
+            pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+        ):
+            yield field.name, "times of day or durations"
 
 
 def _first_line(error: Exception) -> str:

@@ -4,13 +4,21 @@ The plan is computed from the counts of the inspection, never from the data itse
 do it at once, and reject a study that could not train.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 
 from bentham.errors import InvalidInput
-from bentham.training.dataset import ColumnSummary, ColumnType, DataFile
-from bentham.training.metrics import METRICS, default_metric
+from bentham.training.dataset import (
+    CATEGORIES,
+    DATE_PARTS,
+    DATES,
+    NUMERIC,
+    ColumnSummary,
+    ColumnType,
+    DataFile,
+)
+from bentham.training.metrics import METRICS, baseline, default_metric
 from bentham.training.training_plan import (
     PlanRequest,
     RowSplit,
@@ -25,6 +33,10 @@ LARGE = 2000  # from this number of rows on, one share is held out instead of ea
 LEAST_HELD_OUT = 2  # rows; fewer are meaningless
 MOST_NOTES = 20
 MOST_COMPARED, LONGEST_COMPARED = 100, 60
+# Below this share, relative to classes of equal size, the rarest class is too rare for accuracy.
+BALANCED = 0.4
+SHOWN_CLASSES = 6
+YES = ("yes", "y", "true", "t", "on", "1", "positive", "pos")
 
 
 def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
@@ -33,15 +45,31 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
     _check_known([request.target], columns, "target", dataset)
     _check_known(request.types, columns, "types", dataset)
     target, task, notes = columns[request.target], request.task, []
-    if _type_of(target, request) == "ignored" and target.name in request.types:
+    reads = _type_of(target, request)
+    if reads == "ignored" and target.name in request.types:
         raise InvalidInput(f"types: {target.name!r} is the target, which cannot be ignored")
+    if reads in DATES:
+        raise InvalidInput(
+            f"target: {target.name!r} holds dates, which cannot be predicted; upload it as a "
+            "number, such as the days until then, or choose another column"
+        )
+    if reads == "category" and target.type == "any-spelling":
+        raise InvalidInput(
+            f"types: values of the target {target.name!r} that differ only in spelling are merged; "
+            "to keep them apart, write them differently in the file"
+        )
     if task is None:
         task, note = _inferred_task(target, request, dataset.rows)
         notes.append(note)
     rows = dataset.rows - target.missing
     _check_target(target, task, rows)
-    if target.note and target.type == "number":
+    if target.note and target.type in (*NUMERIC, "any-spelling"):
         notes.append(f"{target.name!r}: {target.note}")
+    shares = _class_shares(target) if task == "classification" else []
+    metric = _metric(request.metric, task, shares)
+    positive = _positive(shares) if metric == "average-precision" else None
+    notes += _class_notes(target, shares, positive)
+    notes += _leakage_notes(target)
     if target.missing:
         notes.append(f"{target.missing:,} rows without a value of {target.name!r} are not used")
     types = {name: _type_of(columns[name], request) for name in columns if name != target.name}
@@ -51,14 +79,23 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
             f"no column is left to learn {target.name!r} from; set the type of one, for example "
             f"{next(iter(types), 'column')!r}: 'category'"
         )
+    _check_date_parts(used)
+    if request.metric is None and metric != default_metric(task, 0, True):
+        notes.append(
+            f"the metric is {metric}, since one class is rare: accuracy would be high for a model "
+            "that never predicts it"
+        )
     split, note = _split(request.split, target, task, rows)
     notes += [note, *_column_notes(columns, types, request)]
     return TrainingPlan(
         dataset=dataset.id, name=dataset.name, hash=dataset.hash, format=dataset.format,
         delimiter=dataset.delimiter, bytes=dataset.bytes, target=target.name, task=task,
-        metric=_metric(request.metric, task),
+        metric=metric,
         classes=target.distinct if task == "classification" else 0,
-        columns=used, split=split, notes=_limited(filter(None, notes)),
+        columns=used, split=split, reads=reads if reads != "ignored" else None,
+        positive=positive,
+        baseline=baseline(metric, [share for _, share in shares], dict(shares).get(positive or "")),
+        notes=_limited(filter(None, notes)),
     )  # fmt: skip
 
 
@@ -83,11 +120,14 @@ def _close(name: str, columns: Iterable[str]) -> list[str]:
 def _inferred_task(target: ColumnSummary, request: PlanRequest, rows: int) -> tuple[Task, str]:
     task: Task
     declared = request.types.get(target.name)
-    if declared == "category" or (
-        declared is None and (target.type == "category" or not target.numeric)
+    if (
+        declared == "category"
+        or (declared is None and (target.type in (*CATEGORIES, "yes-no") or not target.numeric))
+        or declared in ("any-spelling", "yes-no")
     ):
-        task, why = "classification", f"{target.name!r} holds categories"
-    elif declared == "number" or not target.whole:
+        holds = "yes and no" if (declared or target.type) == "yes-no" else "categories"
+        task, why = "classification", f"{target.name!r} holds {holds}"
+    elif declared in ("number", "decimal-comma") or not target.whole:
         task, why = "regression", f"{target.name!r} holds numbers"
     elif target.distinct <= FEW_VALUES and target.distinct * 2 <= rows:
         task, why = "classification", f"{target.name!r} holds {target.distinct} whole numbers"
@@ -131,24 +171,78 @@ def _check_target(target: ColumnSummary, task: Task, rows: int) -> None:
         )
 
 
+def _class_shares(target: ColumnSummary) -> list[tuple[str, float]]:
+    """Return the classes with their shares of the rows, the largest first; none if not all known.
+
+    Files that an older version inspected have no counts.
+    """
+    total = sum(count for _, count in target.values)
+    if len(target.values) != target.distinct or total == 0:
+        return []
+    return [(name, count / total) for name, count in target.values]
+
+
+def _positive(shares: Sequence[tuple[str, float]]) -> str | None:
+    """Return the class that average precision is about: yes rather than no, else the rarer."""
+    if len(shares) != 2:
+        return None
+    affirmative = [name for name, _ in shares if name.lower() in YES]
+    return affirmative[0] if len(affirmative) == 1 else shares[-1][0]
+
+
+def _class_notes(
+    target: ColumnSummary, shares: Sequence[tuple[str, float]], positive: str | None
+) -> list[str]:
+    if not shares:
+        return []
+    counts = [f"{name!r} ({count:,})" for name, count in target.values[:SHOWN_CLASSES]]
+    more = f" and {len(shares) - SHOWN_CLASSES} more" if len(shares) > SHOWN_CLASSES else ""
+    looking = f"; average precision is about {positive!r}" if positive else ""
+    return [f"{len(shares)} classes: {', '.join(counts)}{more}{looking}"]
+
+
+def _leakage_notes(target: ColumnSummary) -> list[str]:
+    if not target.predictors:
+        return []
+    names = ", ".join(map(repr, target.predictors))
+    one = len(target.predictors) == 1
+    return [
+        f"warning: {names} alone {'predicts' if one else 'predict'} {target.name!r} almost "
+        f"perfectly; if {'it is' if one else 'they are'} known only afterwards, set "
+        f"{'its type' if one else 'their types'} to ignored"
+    ]
+
+
+def _check_date_parts(columns: dict[str, ColumnType]) -> None:
+    """Raise if a part of a date has the name of another column."""
+    for name, kind in columns.items():
+        for part in DATE_PARTS if kind in DATES else ():
+            if f"{name} ({part})" in columns:
+                raise InvalidInput(
+                    f"types: a part of the date {name!r} would have the name of the column "
+                    f"{f'{name} ({part})'!r}; ignore one of the two"
+                )
+
+
 def _type_of(column: ColumnSummary, request: PlanRequest) -> ColumnType:
     declared = request.types.get(column.name)
     if declared is None:
         return column.type
-    if declared == "number" and not column.numeric:
+    if declared in ("number", "decimal-comma") and not column.numeric:
         raise InvalidInput(
             f"types: column {column.name!r} does not hold numbers; make it a category, or ignore it"
         )
-    if declared == "category" and column.distinct == 0:
+    if declared in CATEGORIES and column.distinct == 0:
         raise InvalidInput(
             f"types: column {column.name!r} holds no values that can be categories; ignore it"
         )
     return declared
 
 
-def _metric(name: str | None, task: Task) -> str:
+def _metric(name: str | None, task: Task, shares: Sequence[tuple[str, float]]) -> str:
     if name is None:
-        return default_metric(task)
+        rarest = min((share for _, share in shares), default=0.0)
+        return default_metric(task, len(shares), rarest * len(shares) >= BALANCED or not shares)
     valid = ", ".join(each.name for each in METRICS.values() if each.task == task)
     if name not in METRICS:
         raise InvalidInput(f"metric: {name!r} is unknown; for {task} choose one of {valid}")

@@ -13,7 +13,17 @@ from functools import cache
 from importlib.resources import files
 
 from bentham.errors import InvalidInput
-from bentham.training.building import BUILT_OF, build_source, literal
+from bentham.training.building import (
+    BUILT_OF,
+    MERGED,
+    build_source,
+    category_features,
+    features_source,
+    literal,
+    merged_source,
+    number_features,
+)
+from bentham.training.dataset import DATES
 from bentham.training.metrics import METRICS
 from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec
@@ -34,10 +44,9 @@ def script(
 ) -> str:
     """Return a script that trains and evaluates a model; includes its recorded score, if known."""
     _check(training, algorithm)
-    numbers = [name for name, kind in training.columns.items() if kind == "number"]
-    categories = [name for name, kind in training.columns.items() if kind == "category"]
+    numbers, categories = number_features(training), category_features(training)
     folds = training.split.kind == "folds"
-    constants: dict[str, Setting | list[str]] = {
+    constants: dict[str, Setting | list[str] | dict[str, str]] = {
         "STUDY": study,
         "MODEL": model,
         "RECORDED": score,
@@ -46,6 +55,9 @@ def script(
         "DELIMITER": training.delimiter if training.format == "csv" else None,
         "MISSING": _missing(),
         "TARGET": training.target,
+        **({"POSITIVE": training.positive} if training.task == "classification" else {}),
+        **({"DECIMAL_COMMA": True} if training.reads == "decimal-comma" else {}),
+        "COLUMNS": dict(training.columns),
         "NUMBERS": numbers,
         "CATEGORIES": categories,
         "METRIC": training.metric,
@@ -91,14 +103,25 @@ def _check(training: TrainingPlan, algorithm: AlgorithmSpec) -> None:
 
 
 def _loading_sources(training: TrainingPlan) -> list[str]:
-    kind = "classes" if training.task == "classification" else "numbers"
-    return [
-        _source("read_table"),
-        _source("as_numbers"),
-        _source("as_categories"),
-        _source("features"),
-        _source(f"load_{kind}", "load"),
-    ]
+    kinds = {*training.columns.values(), training.reads}
+    needed = ["read_table", "without_spaces", "as_categories"]
+    if kinds & {"number", "decimal-comma"} or training.task == "regression":
+        needed.append("as_numbers")
+    if "yes-no" in kinds:
+        needed.append("as_yes_no")
+    if kinds & set(DATES):
+        needed.append("date_parts")
+    sources = [*map(_source, needed), features_source(training)]
+    if training.task == "regression":
+        load = _source("load_numbers", "load")
+        comma = "DECIMAL_COMMA" if training.reads == "decimal-comma" else "False"
+        return [
+            *sources,
+            load.replace(", DECIMAL_COMMA)", f", {comma})" if comma != "False" else ")"),
+        ]
+    if training.reads in MERGED:
+        return [*sources, merged_source(training), _source("load_spellings", "load")]
+    return [*sources, _source("load_classes", "load")]
 
 
 def _evaluation_sources(training: TrainingPlan) -> list[str]:
@@ -222,14 +245,19 @@ def _from_import(module: str, names: Sequence[str]) -> str:
     return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
-def _constant(name: str, value: Setting | list[str]) -> str:
-    if not isinstance(value, list):
+def _constant(name: str, value: Setting | list[str] | dict[str, str]) -> str:
+    if isinstance(value, dict):
+        opening, closing = "{", "}"
+        items = [f"{literal(key)}: {literal(each)}" for key, each in value.items()]
+    elif isinstance(value, list):
+        opening, closing = "[", "]"
+        items = [literal(each) for each in value]
+    else:
         return f"{name} = {literal(value)}\n"
-    items = [literal(each) for each in value]
-    line = f"{name} = [{', '.join(items)}]"
+    line = f"{name} = {opening}{', '.join(items)}{closing}"
     if len(line) <= _WIDTH:
         return line + "\n"
-    return f"{name} = [\n" + "".join(f"    {item},\n" for item in items) + "]\n"
+    return f"{name} = {opening}\n" + "".join(f"    {item},\n" for item in items) + f"{closing}\n"
 
 
 def _plain(text: str) -> str:

@@ -35,8 +35,8 @@ from bentham.training.reading import as_categories, as_numbers, read_table
 DELIMITER: str | None = None
 SHA256 = ""
 TARGET = ""
-NUMBERS: list[str] = []
-CATEGORIES: list[str] = []
+DECIMAL_COMMA = False  # in the target
+POSITIVE: str | None = None
 METRIC = ""
 FOLDS = 2
 SHARE = 0.5
@@ -49,12 +49,9 @@ def build(_target: np.ndarray) -> Any:
     raise NotImplementedError
 
 
-def features(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns to learn from: numbers, and categories as text."""
-    columns = {name: as_numbers(table[name]) for name in NUMBERS}
-    for name in CATEGORIES:
-        columns[name] = as_categories(table[name]).astype("object").fillna("(missing)")
-    return pd.DataFrame(columns, index=table.index)
+def features(_table: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns to learn from; each script has its own."""
+    raise NotImplementedError
 
 
 def load_classes(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
@@ -62,16 +59,37 @@ def load_classes(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
     table = read_table(path, DELIMITER)
     target = as_categories(table[TARGET])
     known = target.notna()
-    classes = sorted(set(target[known]))
+    classes = sorted(set(target[known]), key=lambda name: (name == POSITIVE, name))
     numbers = {name: number for number, name in enumerate(classes)}
     codes = np.array([numbers[name] for name in target[known]], dtype=np.int64)
     return features(table[known]), codes, classes
 
 
+def load_spellings(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
+    """Return features, class numbers and class names; spellings of a class count as one.
+
+    Each class has the name of its most frequent spelling. Rows without a target are left out.
+    """
+    table = read_table(path, DELIMITER)
+    texts = as_categories(table[TARGET])
+    target = merged(table[TARGET])
+    known = target.notna()
+    names = texts[known].groupby(target[known]).agg(lambda group: group.mode().iloc[0])
+    classes = sorted(names, key=lambda name: (name == POSITIVE, name))
+    numbers = {key: classes.index(name) for key, name in names.items()}
+    codes = np.array([numbers[key] for key in target[known]], dtype=np.int64)
+    return features(table[known]), codes, classes
+
+
+def merged(_target: pd.Series) -> pd.Series:
+    """Return one text for all spellings of a class; each script has its own."""
+    raise NotImplementedError
+
+
 def load_numbers(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
     """Return features and target, and no classes; rows without a target are left out."""
     table = read_table(path, DELIMITER)
-    target = as_numbers(table[TARGET])
+    target = as_numbers(table[TARGET], DECIMAL_COMMA)
     known = target.notna()
     return features(table[known]), target[known].to_numpy(), []
 

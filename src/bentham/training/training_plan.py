@@ -50,9 +50,10 @@ class RowSplit(BaseModel):
 class TrainingPlan(BaseModel):
     """Everything that a score depends on, except the model.
 
-    `columns` are those to learn from, each a number or a category, in the order of the file.
-    `classes` is the number of classes, 0 in regression. `notes` say what was inferred and how
-    unusual data is handled.
+    `columns` are those to learn from, with their types, in the order of the file; `reads` is the
+    type of the target, `positive` the class that average precision is about (of two classes).
+    `classes` is the number of classes, 0 in regression. `baseline` is the score of the best
+    constant prediction. `notes` say what was inferred and how unusual data is handled.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,4 +70,7 @@ class TrainingPlan(BaseModel):
     classes: int
     columns: dict[str, ColumnType]
     split: RowSplit
+    reads: ColumnType | None = None  # None in plans that older versions made: any other type
+    positive: str | None = None  # None: the one that sorts last
+    baseline: float = 0.0
     notes: list[str] = []

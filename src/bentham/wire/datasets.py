@@ -8,8 +8,12 @@ from bentham.wire.base import LONGEST_TEXT, ResponseBody
 
 LONGEST_COLUMN = 200
 MOST_COLUMNS = 2000
-# A number, one of a few values, or not used for training.
-ColumnType = Literal["number", "category", "ignored"]
+# How a column is read: as numbers (with a decimal point or comma, yes and no as 1 and 0), as dates,
+# as one of a few values (any-spelling: upper and lower case make no difference), or not at all.
+ColumnType = Literal[
+    "number", "decimal-comma", "yes-no", "date", "day-first", "month-first", "category",
+    "any-spelling", "ignored",
+]  # fmt: skip
 Format = Literal["csv", "parquet"]
 CONTENT_TYPES: dict[str, Format] = {
     "text/csv": "csv",
@@ -37,8 +41,10 @@ class Column(ResponseBody):
 
     `missing` is the number of missing values, `distinct` the number of distinct other values,
     `rarest` the number of rows with the rarest of them, and `singles` the number of values that
-    occur in only one row. `whole` means that all its numbers are integers. `note` describes
-    irregularities and how they are handled.
+    occur in only one row. `whole` means that all its numbers are integers. `samples` are a few
+    values, as written and as read. `values` are the most frequent values with their numbers of
+    rows, if the column has few values. `predictors` are columns that alone predict this one almost
+    perfectly. `note` describes irregularities and how they are handled.
     """
 
     name: ColumnName
@@ -49,6 +55,9 @@ class Column(ResponseBody):
     singles: Tally = 0
     whole: bool = False
     numeric: bool = False  # whether it can be parsed as numbers, whatever its type
+    samples: list[tuple[str, str]] = []
+    values: list[tuple[str, int]] = []
+    predictors: list[str] = []
     note: Note = ""
 
 

@@ -92,7 +92,7 @@ class StudyCreate(RequestBody):
     dataset: Text = ""
     metric: Name | None = None
     weight: Weight = 1.0
-    floor: Number = 0.0
+    floor: Number | None = None  # by default the score of the best constant prediction, else 0
     rows: Count | None = None
     columns: Count | None = None
     stop: StopRules = StopRules()

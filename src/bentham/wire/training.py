@@ -52,9 +52,10 @@ class Split(ResponseBody):
 class Training(ResponseBody):
     """Everything that a score depends on, except the model.
 
-    `columns` are those to learn from, each a number or a category, in the order of the file.
-    `classes` is the number of classes, 0 for regression. `notes` say what was inferred, and how
-    irregularities in the data are handled.
+    `columns` are those to learn from, with their types, in the order of the file; `reads` is the
+    type of the target. `classes` is the number of classes, 0 for regression; `positive` is the one
+    of two classes that average precision is about. `baseline` is the score of the best constant
+    prediction. `notes` say what was inferred, and how irregularities in the data are handled.
     """
 
     dataset: str  # the id
@@ -69,6 +70,9 @@ class Training(ResponseBody):
     classes: int
     columns: dict[str, ColumnType]
     split: Split
+    reads: ColumnType | None = None  # None in studies of older versions
+    positive: str | None = None
+    baseline: float = 0.0
     notes: list[str] = []
 
 

@@ -243,6 +243,16 @@ def waiting(text: str) -> Iterator[None]:
         yield
 
 
+def _sample(sample: tuple[str, str]) -> str:
+    """Return a value as written and, unless it is obviously the same, as read."""
+    written, read = sample
+    try:
+        same = float(written) == float(read)
+    except ValueError:
+        same = read in (written, "")
+    return written if same else f"{written} = {read}"
+
+
 def _show(dataset: "DatasetView") -> None:
     rows = [
         ("dataset", f"{dataset.name} ({dataset.id})"),
@@ -254,15 +264,17 @@ def _show(dataset: "DatasetView") -> None:
         ("sha256", dataset.hash),
         *(("note", note) for note in dataset.notes),
     ]
-    table = grid(["~column", "type", ">missing", ">values", "~note"])
-    for column in dataset.columns[:MOST_COLUMNS]:
+    table = grid(["~column", "type", ">missing", ">values", "~as written = as read"])
+    listed = dataset.columns[:MOST_COLUMNS]
+    for column in listed:
         table.add_row(
             cell(column.name),
             column.type,
             f"{column.missing:,}" if column.missing else "-",
             f"{column.distinct:,}",
-            wrapped(column.note),
+            wrapped("; ".join(map(_sample, column.samples))),
         )
-    show(fields(rows), table)
+    notes = [(column.name, column.note) for column in listed if column.note]
+    show(fields(rows), table, *([fields(notes)] if notes else []))
     if len(dataset.columns) > MOST_COLUMNS:
         show(f"... and {len(dataset.columns) - MOST_COLUMNS:,} more; --json gives all")

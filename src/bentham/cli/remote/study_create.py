@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 STOP = "Stop rules"
 DATA = "Training on data"
-COLUMN_TYPES = ("number", "category", "ignored")
+COLUMN_TYPES = (
+    "number", "decimal-comma", "yes-no", "date", "day-first", "month-first", "category",
+    "any-spelling", "ignored",
+)  # fmt: skip
 
 
 def create(
@@ -72,7 +75,9 @@ def create(
         typer.Option(
             "--type",
             metavar="COLUMN=TYPE",
-            help="Override the type of a column: number, category or ignored; repeat the "
+            help="Override how a column is read: number, decimal-comma (1.200,5), yes-no, date, "
+            "day-first (31.12.2024), month-first (12/31/2024), category, any-spelling (upper and "
+            "lower case make no difference) or ignored; repeat the "
             "option for several.",
             rich_help_panel=DATA,
         ),
@@ -142,11 +147,13 @@ def create(
         ),
     ] = 1.0,
     floor: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="SCORE", help="Baseline score: the study's best score before its first result."
+            metavar="SCORE",
+            help="Baseline score: the study's best score before its first result. "
+            "[dim]\\[default: with --data, that of the best constant prediction; otherwise 0][/]",
         ),
-    ] = 0.0,
+    ] = None,
     rows: Annotated[
         int | None,
         typer.Option(

@@ -27,6 +27,7 @@ def study_page(
         ("dataset", f"{study.data or study.dataset or '-'}{_size(study)}"),
         *_training(study),
         ("best so far", "-" if best is None else f"{number(best.score)} by {best.model}"),
+        *_against_baseline(study),
         *_configuration(study),
         (
             "metric",
@@ -75,9 +76,13 @@ def _training(study: "StudyView") -> list[tuple[str, str]]:
     if training is None:
         return []
     kinds = [
-        f"{count:,} {kind}{'s' if count > 1 else ''}".replace("categorys", "categories")
-        for kind in ("number", "category")
-        if (count := sum(each == kind for each in training.columns.values()))
+        f"{count:,} {kind if count == 1 else several}"
+        for kind, several, types in (
+            ("number", "numbers", ("number", "decimal-comma", "yes-no")),
+            ("date", "dates", ("date", "day-first", "month-first")),
+            ("category", "categories", ("category", "any-spelling")),
+        )
+        if (count := sum(each in types for each in training.columns.values()))
     ]
     split = training.split
     evaluation = (
@@ -86,10 +91,22 @@ def _training(study: "StudyView") -> list[tuple[str, str]]:
         else f"{split.share:.0%} of the rows held out"
     )
     return [
-        ("predicts", f"{training.target}: {training.task} from {' and '.join(kinds)}"),
+        ("predicts", f"{training.target}: {training.task} from {_and(kinds)}"),
         ("evaluation", f"{evaluation}, seed {split.seed}"),
         *(("note", note) for note in training.notes),
     ]
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def _against_baseline(study: "StudyView") -> list[tuple[str, str]]:
+    """Return a row that says so if the best model is no better than a constant prediction."""
+    best = study.incumbent
+    if best is None or study.training is None or best.score > study.floor:
+        return []
+    return [("", f"not better than the baseline, {number(study.floor)}, a constant prediction")]
 
 
 def _configuration(study: "StudyView") -> list[tuple[str, str]]:

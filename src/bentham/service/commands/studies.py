@@ -31,9 +31,12 @@ MOST_TRAINED_COLUMNS = 500_000
 OWNERS = ("admin", "tenant")
 OVER_DATA = "data:"  # followed by a digest of what scores depend on
 # Everything that a score depends on, except the model.
-_SCORE_FIELDS = ("hash", "format", "delimiter", "target", "task", "metric", "columns", "split")
+_SCORE_FIELDS = (
+    "hash", "format", "delimiter", "target", "task", "metric", "columns", "split", "reads",
+    "positive",
+)  # fmt: skip
 # Stored as well, although scores do not depend on them.
-_OTHER_FIELDS = ("bytes", "classes", "notes")
+_OTHER_FIELDS = ("bytes", "classes", "baseline", "notes")
 # The first candidates over all algorithms are standard. They count towards no limit, so that a
 # study can always use them, however many other models have been listed.
 STANDARD_CANDIDATES = 100
@@ -52,6 +55,7 @@ class _Choice:
     drawn: bool = False
     data: dict[str, str] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
+    baseline: float = 0.0
 
 
 @allowed(*OWNERS)
@@ -77,7 +81,7 @@ def create_study(turn: Turn, body: wire.StudyCreate, catalog: Catalog) -> Events
             choice.metric,
             choice.models,
             body.weight,
-            body.floor,
+            choice.baseline if body.floor is None else body.floor,
             choice.rows,
             choice.columns,
             body.stop.model_dump(exclude_none=True),
@@ -137,6 +141,7 @@ def _drawn(shared: Shared, tenant: Tenant, body: wire.StudyCreate, catalog: Cata
         {}
         if known is not None
         else {name: fields[name] for name in (*_SCORE_FIELDS, *_OTHER_FIELDS)},
+        training.baseline,
     )
 
 

@@ -3,7 +3,7 @@
 import { all, post } from "/assets/api.js";
 import { address, fill, h } from "/assets/dom.js";
 import { emptyPanel, heading, notice, panel } from "/assets/parts.js";
-import { columnsPart } from "/assets/pages/create_columns.js";
+import { columnsPart, describeTarget } from "/assets/pages/create_columns.js";
 import { dataPart } from "/assets/pages/create_data.js";
 import { morePart } from "/assets/pages/create_more.js";
 import { field } from "/assets/pages/create_field.js";
@@ -52,6 +52,7 @@ export async function open(context) {
     const column = dataset.columns.find((each) => each.name === target.input.value);
     evaluation.suggest(column, columns.types()[column?.name], dataset.rows);
     columns.mark(target.input.value);
+    target.hint.textContent = column ? describeTarget(column) : "";
     more.showFor(evaluation.task());
     if (nameEdited) return;
     const stem = dataset.name.replace(/^.*:/, "").replace(/\.(csv|tsv|txt|parquet)$/i, "");
@@ -115,6 +116,7 @@ export async function open(context) {
 // Task and metric: the defaults of the server, which the user can override.
 function evaluationPart(metrics, change) {
   let inferred = null;
+  let target = null;
   const task = field("Task", h("select", { name: "task" },
     h("option", { value: "" }, "Inferred from the column"),
     h("option", { value: "classification" }, "Classification: predict a class"),
@@ -127,7 +129,7 @@ function evaluationPart(metrics, change) {
     const selectedTask = task.input.value || inferred;
     const applicable = metrics.filter((each) => !selectedTask || each.task === selectedTask);
     fill(metric.input, h("option", { value: "" }, selectedTask
-      ? `Default (${selectedTask === "regression" ? "r2" : "accuracy"})` : "Default for the task"),
+      ? `Default (${defaultMetric(selectedTask, target)})` : "Default for the task"),
     applicable.map((each) => h("option", { value: each.name, selected: each.name === before }, each.name)));
     drawHints();
   }
@@ -149,15 +151,27 @@ function evaluationPart(metrics, change) {
     isSet: () => task.input.value !== "" || metric.input.value !== "",
     metric: () => metric.input.value,
     suggest(column, type, rows) {
+      target = column;
       inferred = column ? guess(column, type, rows) : null;
       drawMetrics();
     },
   };
 }
 
+// The metric that the server would choose: if a class is rare, accuracy says little.
+function defaultMetric(task, target) {
+  if (task === "regression") return "r2";
+  const counts = (target?.values ?? []).map(([, count]) => count);
+  if (!target || counts.length !== target.distinct) return "accuracy";
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (Math.min(...counts) * counts.length >= 0.4 * total) return "accuracy";
+  return counts.length === 2 ? "average-precision" : "balanced-accuracy";
+}
+
 // The task that the server would infer.
 function guess(column, override, rows) {
-  if (override === "category" || (!override && (column.type === "category" || !column.numeric))) return "classification";
-  if (override === "number" || !column.whole) return "regression";
+  const type = override || column.type;
+  if (["category", "any-spelling", "yes-no"].includes(type) || !column.numeric) return "classification";
+  if (override === "number" || override === "decimal-comma" || !column.whole) return "regression";
   return column.distinct <= 20 && 2 * column.distinct <= rows ? "classification" : "regression";
 }

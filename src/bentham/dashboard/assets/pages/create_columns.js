@@ -5,7 +5,30 @@ import { plural, whole } from "/assets/format.js";
 import { notice, panel, table } from "/assets/parts.js";
 
 const MAX_LISTED = 100; // columns listed; the others can be found by name
-const TYPES = [["number", "number"], ["category", "category"], ["ignored", "ignored"]];
+const TYPES = [
+  ["number", "number"], ["decimal-comma", "number with decimal comma"], ["yes-no", "yes or no"],
+  ["date", "date"], ["day-first", "date, day first"], ["month-first", "date, month first"],
+  ["category", "category"], ["any-spelling", "category, any spelling"], ["ignored", "ignored"],
+];
+const KINDS = { "decimal-comma": "number", "yes-no": "number", "day-first": "date", "month-first": "date", "any-spelling": "category" };
+
+// A value as written in the file and, if that differs, as it is read.
+function sample([written, read]) {
+  const same = read === written || (written !== "" && Number(written) === Number(read));
+  return read && !same ? `${written} = ${read}` : written;
+}
+
+// The classes of the target with their numbers of rows, and columns that alone predict it.
+export function describeTarget(column) {
+  const values = column.values ?? [];
+  const classes = values.slice(0, 6).map(([name, count]) => `${name} (${whole(count)})`).join(", ");
+  const more = column.distinct > 6 && values.length ? `, and ${whole(column.distinct - 6)} more` : "";
+  const alone = (column.predictors ?? []).join(", ");
+  return [
+    classes && `Values with their numbers of rows: ${classes}${more}.`,
+    alone && `Warning: it is predicted almost perfectly by ${alone} alone. Ignore what is known only afterwards.`,
+  ].filter(Boolean).join(" ");
+}
 
 export function columnsPart(change) {
   let dataset = null;
@@ -23,6 +46,7 @@ export function columnsPart(change) {
     { name: "Type", show: typeCell },
     { name: "Missing", align: "right", show: (column) => whole(column.missing) },
     { name: "Distinct", align: "right", show: (column) => whole(column.distinct) },
+    { name: "As written = as read", show: (column) => (column.samples ?? []).map(sample).join("; ") || "–" },
     { name: "Note", show: (column) =>
       [column.note, column.name === target && "target"].filter(Boolean).join("; ") || "–" },
   ], { key: (column) => column.name, maxRows: MAX_LISTED, empty: "No column matches." });
@@ -48,10 +72,14 @@ export function columnsPart(change) {
   }
 
   function drawCounts() {
-    const kinds = { number: 0, category: 0, ignored: 0 };
-    for (const column of dataset.columns) kinds[types.get(column.name) ?? column.type] += 1;
+    const kinds = { number: 0, date: 0, category: 0, ignored: 0 };
+    for (const column of dataset.columns) {
+      const type = types.get(column.name) ?? column.type;
+      kinds[KINDS[type] ?? type] += 1;
+    }
     counts.textContent = `${plural(dataset.rows, "row")}, ${plural(dataset.width, "column")}: ` +
-      `${plural(kinds.number, "number")}, ${plural(kinds.category, "category", "categories")}, ` +
+      `${plural(kinds.number, "number")}, ${plural(kinds.date, "date")}, ` +
+      `${plural(kinds.category, "category", "categories")}, ` +
       `${whole(kinds.ignored)} ignored. Correct types that were inferred wrongly.`;
   }
 
