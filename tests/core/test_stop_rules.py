@@ -2,10 +2,15 @@
 
 import pytest
 
-from bentham.core.problem.stop_rules import StudyProgress, stop_reason, trial_limit_reached
+from bentham.core.problem.stop_rules import (
+    Prospect,
+    StudyProgress,
+    stop_reason,
+    trial_limit_reached,
+)
 
 
-def never() -> float:
+def never() -> Prospect:
     raise AssertionError("computed although no rule needs it")
 
 
@@ -16,9 +21,12 @@ def progress(
     untried: bool = True,
     running: bool = False,
     gain: float | None = 1.0,
+    together: float = 9.0,
+    gained: float = 0.0,
+    perfect: bool = False,
 ) -> StudyProgress:
-    expected_gain = None if gain is None else (lambda: gain)
-    return StudyProgress(ended, seconds, scored, untried, lambda: running, expected_gain)
+    prospect = None if gain is None else (lambda: Prospect(gain, together, gained))
+    return StudyProgress(ended, seconds, scored, untried, perfect, lambda: running, prospect)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +47,24 @@ def progress(
         ({"expected_gain": 0.5}, progress(gain=0.4, running=True), None),
         ({"expected_gain": 0.5}, progress(gain=0.4, scored=False), None),
         ({"expected_gain": 0.5}, progress(gain=None), None),
+        ({"gain_share": 0.01}, progress(together=0.005, gained=0.5), None),
+        (
+            {"gain_share": 0.01},
+            progress(together=0.00499, gained=0.5),
+            "all untried models together are expected to add 0.005, less than 1 % of the 0.5 "
+            "gained over the baseline",
+        ),
+        ({"gain_share": 0.01}, progress(together=0.001, gained=0.5, running=True), None),
+        ({"gain_share": 0.01}, progress(together=0.001, gained=0.5, scored=False), None),
+        ({"gain_share": 0.01}, progress(together=0.0, gained=0.0), None),
+        ({"gain_share": 0.01}, progress(together=0.0, gained=-0.1), None),
+        ({"gain_share": 0.01}, progress(together=float("nan"), gained=0.5), None),
+        ({"gain_share": 0.0}, progress(together=0.0, gained=0.5, perfect=True), None),
+        (
+            {"gain_share": 0.01},
+            progress(perfect=True, running=True),
+            "the best score is the highest possible",
+        ),
     ],
 )
 def test_each_rule(stop: dict[str, float], known: StudyProgress, reason: str | None) -> None:
@@ -46,7 +72,7 @@ def test_each_rule(stop: dict[str, float], known: StudyProgress, reason: str | N
 
 
 def test_values_are_computed_only_when_needed() -> None:
-    known = StudyProgress(0, 0.0, True, True, lambda: bool(never()), never)
+    known = StudyProgress(0, 0.0, True, True, False, lambda: bool(never()), never)
     assert stop_reason({"trials": 9.0, "cost": 9.0}, known, 0.0) is None
 
 

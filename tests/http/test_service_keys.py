@@ -14,6 +14,7 @@ BODIES: dict[str, Any] = {
     "/v1/studies/{study}/pause": None,
     "/v1/studies/{study}/resume": None,
     "/v1/studies/{study}/close": None,
+    "/v1/studies/{study}/reopen": None,
     "/v1/devices": {"name": "new"},
     "/v1/devices/{device}/leave": None,
     "/v1/devices/{device}/lease": {"wait": 0.0},
@@ -38,6 +39,8 @@ def prepare(service: Service, path: str) -> tuple[str, Any, str]:
         body = {"fence": lease["fence"], **body}
     if path.endswith("resume"):
         service.post(f"/v1/studies/{study}/pause", None, tenant).ok()
+    if path.endswith("reopen"):
+        service.post(f"/v1/studies/{study}/close", None, tenant).ok()
     admins = ("/v1/tenants", "/v1/tokens", "/v1/history")
     token = service.admin if path in admins else tenant if "studies" in path else runner
     address = path.format(study=study, device="gpu", trial=lease.get("trial"))

@@ -20,6 +20,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/studies/{study}/pause"): None,
     ("POST", "/v1/studies/{study}/resume"): None,
     ("POST", "/v1/studies/{study}/close"): None,
+    ("POST", "/v1/studies/{study}/reopen"): None,
     ("GET", "/v1/studies/{study}/record"): None,
     ("GET", "/v1/studies/{study}/script"): None,
     ("GET", "/v1/studies/{study}/next"): None,

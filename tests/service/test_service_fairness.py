@@ -1,9 +1,13 @@
 """Fairness and stop rules of the service: weights, limits, patience, deadlines, pauses."""
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import pytest
 from support.service_app import DAY, NOON, Service, serving
 
+from bentham.core import SharedPrior
 from bentham.service.fold.events import PoolCreated
 
 
@@ -205,6 +209,121 @@ class TestStopRules:
         service.clock.advance(31.0)  # both are lost: neither counts
         assert service.lease(devices["a"], "a") is not None
         assert service.get(f"/v1/studies/{study}")["state"] == "open"
+
+
+class TestNegligibleGains:
+    """A study whose baseline is known ends by default when nothing left is worth running."""
+
+    @pytest.fixture
+    def clear(self) -> Iterator[Service]:
+        """A service that is sure of the scores: m0 is by far the best."""
+        means = [1.0, -9.0, -9.0, -9.0]
+        prior = SharedPrior([f"m{n}" for n in range(4)], means, 0.01 * np.eye(4))
+        with serving(first=PoolCreated("joint", "none", 0, 3, 1.0, prior.describe())) as service:
+            yield service
+
+    def begin(self, service: Service, **more: Any) -> tuple[str, str, dict[str, tuple[str, Any]]]:
+        """Create a study, lease two trials and complete the good one."""
+        token = service.tenant("a")
+        study = service.study(token, models=4, floor=0.0, **more)
+        devices = {name: service.device(name) for name in ("a", "b")}
+        leases = {name: service.lease(secret, name) for name, secret in devices.items()}
+        assert leases["a"]["model"] == "m0"
+        service.report(devices["a"], leases["a"], score=1.0).ok()
+        return token, study, {name: (devices[name], leases[name]) for name in devices}
+
+    def test_it_starts_no_more_trials_and_then_closes(self, clear: Service) -> None:
+        token, study, devices = self.begin(clear)
+        assert clear.get(f"/v1/studies/{study}")["stop"]["gain_share"] == 0.001
+        assert clear.lease(devices["a"][0], "a") is None
+        shown = clear.get(f"/v1/studies/{study}")
+        assert (shown["state"], shown["untried"]) == ("open", 2)
+        following = clear.get(f"/v1/studies/{study}/next", token)
+        assert following["model"] is None
+        assert "less than 0.1 % of the 1 gained over the baseline" in following["reason"]
+        clear.report(*devices["b"], score=-9.0).ok()
+        shown = clear.get(f"/v1/studies/{study}")
+        assert shown["state"] == "closed"
+        assert shown["reason"].endswith("less than 0.1 % of the 1 gained over the baseline")
+        clear.restart()
+        assert clear.get(f"/v1/studies/{study}") == shown
+
+    def test_it_closes_without_an_event_that_makes_it_close(self, clear: Service) -> None:
+        _, study, devices = self.begin(clear)
+        device, lease = devices["b"]
+        clear.report(device, lease, "release").ok()
+        assert clear.get(f"/v1/studies/{study}")["state"] == "open"
+        clear.clock.advance(1.0)
+        assert clear.get(f"/v1/studies/{study}")["state"] == "closed"
+
+    def test_exhausting_runs_every_model(self, clear: Service) -> None:
+        _, study, devices = self.begin(clear, stop={"gain_share": 0.0})
+        clear.report(*devices["b"], score=-9.0).ok()
+        while (lease := clear.lease(devices["a"][0], "a")) is not None:
+            clear.report(devices["a"][0], lease, score=-9.0).ok()
+        shown = clear.get(f"/v1/studies/{study}")
+        assert (shown["reason"], shown["untried"]) == ("every model was tried", 0)
+
+    def test_it_can_be_reopened(self, clear: Service) -> None:
+        token, study, devices = self.begin(clear, stop={"trials": 3})
+        clear.report(*devices["b"], score=-9.0).ok()
+        path = f"/v1/studies/{study}/reopen"
+        clear.post(path, {"stop": {"deadline": NOON}}, token).refused(422, "deadline")
+        opened = clear.post(path, None, token).ok()
+        assert (opened["state"], opened["reason"]) == ("open", "")
+        assert opened["stop"] == {"gain_share": 0.0}
+        clear.post(path, None, token).refused(409, "the study is open")
+        clear.restart()
+        assert clear.get(f"/v1/studies/{study}") == opened
+        for _ in range(2):
+            lease = clear.lease(devices["a"][0], "a")
+            clear.report(devices["a"][0], lease, score=2.0).ok()
+        shown = clear.get(f"/v1/studies/{study}")
+        assert (shown["reason"], shown["incumbent"]["score"]) == ("every model was tried", 2.0)
+        clear.post(path, None, token).refused(409, "every model of the study was tried")
+
+    def test_a_study_closed_by_request_keeps_its_rules(self, clear: Service) -> None:
+        token, study, _ = self.begin(clear, stop={"trials": 3})
+        rules = clear.get(f"/v1/studies/{study}")["stop"]
+        clear.post(f"/v1/studies/{study}/close", None, token).ok()
+        assert clear.post(f"/v1/studies/{study}/reopen", None, token).ok()["stop"] == rules
+        clear.post(f"/v1/studies/{study}/close", None, token).ok()
+        body = {"stop": {"cost": 9.0}}
+        assert clear.post(f"/v1/studies/{study}/reopen", body, token).ok()["stop"] == {"cost": 9.0}
+
+    def test_a_reopened_study_counts_scores_that_arrived_meanwhile(self, clear: Service) -> None:
+        token, study, devices = self.begin(clear)
+        clear.report(*devices["b"], score=-9.0).ok()
+        other = clear.study(token, "other", 4, dataset="s", floor=0.0, stop={"gain_share": 0.0})
+        lease = clear.lease(devices["a"][0], "a")
+        assert lease["study"] == other
+        clear.report(devices["a"][0], lease, score=5.0).ok()
+        assert clear.get(f"/v1/studies/{study}")["incumbent"]["score"] == 1.0
+        opened = clear.post(f"/v1/studies/{study}/reopen", None, token).ok()
+        assert opened["incumbent"]["score"] == 5.0
+
+    def test_without_a_baseline_there_is_no_such_rule(self, service: Service) -> None:
+        study = service.study(service.tenant("a"))
+        assert service.get(f"/v1/studies/{study}")["stop"] == {}
+
+    def test_the_highest_possible_score_ends_a_study(self, service: Service) -> None:
+        token, device = service.tenant("a"), service.device()
+        study = service.data_study(token)["id"]
+        service.report(device, service.lease(device), score=1.0).ok()
+        shown = service.get(f"/v1/studies/{study}")
+        assert (shown["state"], shown["untried"]) == ("closed", 1)
+        assert shown["reason"] == "the best score is the highest possible"
+
+    def test_a_study_whose_dataset_was_dropped_is_not_reopened(self, service: Service) -> None:
+        token = service.tenant("a")
+        made = service.data_study(token)
+        study, dataset = made["id"], made["training"]["dataset"]
+        service.post(f"/v1/studies/{study}/close", None, token).ok()
+        service.request("DELETE", f"/v1/datasets/{dataset}", token=token).ok()
+        path = f"/v1/studies/{study}/reopen"
+        service.post(path, None, token).refused(409, "was dropped; upload the same file again")
+        service.dataset(token)
+        assert service.post(path, None, token).ok()["state"] == "open"
 
 
 class TestPauses:

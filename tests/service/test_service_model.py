@@ -35,6 +35,7 @@ class ModelStudy:
     models: tuple[str, ...]
     limit: int | None
     state: str = "open"
+    by_request: bool = False  # whether it was closed by request
     counts: dict[str, int] = field(
         default_factory=lambda: {"running": 0, "complete": 0, "failed": 0, "lost": 0}
     )
@@ -121,10 +122,11 @@ class Machine(RuleBasedStateMachine):
     def close_if_done(self, study: ModelStudy) -> None:
         done = study.counts["complete"] + study.counts["failed"]
         states = [self.arm(study, model)[0] for model in study.models]
-        if (study.limit is not None and done >= study.limit) or all(
+        over = (study.limit is not None and done >= study.limit) or all(
             state in ("observed", "failed") for state in states
-        ):
-            study.state = "closed"
+        )
+        if over and study.state != "closed":
+            study.state, study.by_request = "closed", False
 
     def arm(self, study: ModelStudy, model: str) -> tuple[str, int, float | None]:
         return self.arms.get((study.tenant, study.dataset, model), ("untried", 0, None))
@@ -244,15 +246,25 @@ class Machine(RuleBasedStateMachine):
         assert (shown["state"], shown["score"]) == (trial.state, trial.score)
 
     @precondition(lambda self: self.studies)
-    @rule(data=st.data(), action=st.sampled_from(["pause", "resume", "resume", "close"]))
+    @rule(data=st.data(), action=st.sampled_from(["pause", "resume", "close", "reopen"]))
     def change_state(self, data: Any, action: str) -> None:
         name = data.draw(st.sampled_from(list(self.studies)))
         study = self.studies[name]
         response = self.post(f"/v1/studies/{name}/{action}", None, self.tokens[study.tenant])
-        if study.state == "closed" and action != "close":
+        arms = [self.arm(study, model) for model in study.models]
+        if action == "reopen":
+            allowed = study.state == "closed" and any(state == "untried" for state, *_ in arms)
+        else:
+            allowed = study.state != "closed" or action == "close"
+        if not allowed:
             response.refused(409)
             return
-        study.state = {"pause": "paused", "resume": "open", "close": "closed"}[action]
+        states = {"pause": "paused", "resume": "open", "close": "closed", "reopen": "open"}
+        study.by_request |= action == "close" and study.state != "closed"
+        study.state = states[action]
+        if action == "reopen":
+            study.limit = study.limit if study.by_request else None
+            study.best = max((score for *_, score in arms if score is not None), default=study.best)
         if action == "resume":
             self.close_if_done(study)
         self.check_study(response.ok())

@@ -60,6 +60,7 @@ class Player:
         name = self._service.study(
             self._tenants[tenant], study.name, dict(study.costs), dataset=study.dataset,
             weight=study.weight, floor=study.floor,
+            stop={"gain_share": 0.0},
         )  # fmt: skip
         self._names[name] = study.name
 

@@ -93,6 +93,7 @@ ROUTES: dict[str, object] = {
     f"POST /v1/studies/{STUDY['id']}/pause": {**STUDY, "state": "paused"},
     f"POST /v1/studies/{STUDY['id']}/resume": STUDY,
     f"POST /v1/studies/{STUDY['id']}/close": {**STUDY, "state": "closed"},
+    f"POST /v1/studies/{STUDY['id']}/reopen": STUDY,
     "GET /v1/devices": {"items": [{**DEVICE, "name": "d" * 63, "kind": LONG, "state": "busy",
                                    "trial": TRIAL["id"]}]},
     "GET /v1/devices/gpu-0": DEVICE,

@@ -43,9 +43,9 @@ class Story:
             self.create, self.register, self.lease, self.lease, self.lease, self.complete,
             self.complete, self.complete, self.fail, self.release, self.expire_leases, self.pause,
             self.resume, self.change_weight, self.limit, self.leave, self.import_history,
-            self.close,
+            self.close, self.reopen,
         ]  # fmt: skip
-        chances = np.array([4, 2, 6, 6, 6, 5, 5, 5, 2, 1, 1, 1, 3, 1, 1, 0.5, 0.3, 0.2])
+        chances = np.array([4, 2, 6, 6, 6, 5, 5, 5, 2, 1, 1, 1, 3, 1, 1, 0.5, 0.3, 0.2, 0.4])
         for _ in range(steps):
             self._service.clock.advance(float(self._random.choice([0.0, 0.5, 1.0, 5.0])))
             actions[self._random.choice(len(actions), p=chances / chances.sum())]()
@@ -121,6 +121,9 @@ class Story:
 
     def close(self) -> None:
         self._change_state("close")
+
+    def reopen(self) -> None:
+        self._change_state("reopen")
 
     def change_weight(self) -> None:
         self._change({"weight": float(self._any([0.25, 1.0, 3.0]))})

@@ -94,7 +94,7 @@ def test_a_tenant_sees_only_its_own_studies(site: Site, command_line: Bentham) -
         command_line, "study", "show", "wine", *as_other, contains=["there is no study 'wine'"]
     )
     assert_refused(command_line, "token", "list", *as_other, contains=["admin"])
-    assert command_line("study", "close", "mine", "--yes", *as_other).code == 0
+    assert command_line("study", "close", "mine", *as_other).code == 0
     assert site.server.popen.poll() is None
 
 

@@ -13,6 +13,7 @@ from bentham.wire import (
     SplitAsked,
     StopRules,
     StudyCreate,
+    StudyReopen,
     StudyView,
     TrialView,
 )
@@ -109,9 +110,10 @@ class StudyCalls(DataCalls):
     def wait(self, study: str | StudyView, timeout: float | None = None) -> StudyView:
         """Wait until a study (or the one with this id) is closed, and return it.
 
-        A study closes when every model has been tried, when a stop rule is met, or when a user
-        closes it. A paused study may be resumed, so this keeps waiting. After `timeout` seconds it
-        raises TimeoutError; the study continues.
+        A study closes when every model has been tried, when a stop rule is met (by default, when
+        nothing that is left is worth running), or when a user closes it. A paused study may be
+        resumed, so this keeps waiting. After `timeout` seconds it raises TimeoutError; the study
+        continues.
         """
         connection = self._connection
         study_id = study if isinstance(study, str) else study.id
@@ -154,8 +156,18 @@ class StudyCalls(DataCalls):
         return self._post(f"/v1/studies/{segment('study', study_id)}/resume", StudyView)
 
     def close_study(self, study_id: str) -> StudyView:
-        """Close a study permanently."""
+        """Close a study: no new trials start; running ones continue. It can be reopened."""
         return self._post(f"/v1/studies/{segment('study', study_id)}/close", StudyView)
+
+    def reopen_study(self, study_id: str, stop: StopRules | None = None) -> StudyView:
+        """Continue with a closed study, under new stop rules.
+
+        Without `stop`, a study that was closed by request keeps its rules, and one that a stop rule
+        has closed continues until every model has been tried.
+        """
+        body = StudyReopen() if stop is None else request_body(StudyReopen, stop=stop)
+        path = f"/v1/studies/{segment('study', study_id)}/reopen"
+        return self._post(path, StudyView, body)
 
     def trials(self, study: str | None = None, state: str | None = None) -> Iterator[TrialView]:
         """Iterate over all trials, or those of a study or in a state."""

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.live import Live
 
 from bentham.client import Client
-from bentham.demo.comparison import REPLAYS, compare, in_words
+from bentham.demo.comparison import REPLAYS, compare, early_in_words, in_words
 from bentham.demo.look import RunProgress, query_progress
 from bentham.demo.processes import Child, admin_token, server, worker
 from bentham.demo.record import Measured, fingerprint, measure, score_rows, study_row
@@ -26,6 +26,7 @@ from bentham.demo.report import comparison_grid, comparison_json, results
 from bentham.demo.screen import WIDTH, Screen, clock
 from bentham.demo.tasks import DemoTask, demo_tasks
 from bentham.errors import BenthamError, InvalidInput
+from bentham.wire import StopRules
 
 POLL_SECONDS = 0.5
 LINE_SECONDS = 10.0  # between lines of progress, if the output is not a terminal
@@ -102,6 +103,8 @@ def _create(
                 split={"seed": demo.seed},
                 metric=task.metric,
                 candidates=demo.candidates,
+                # The comparison at the end needs every score.
+                stop=StopRules(gain_share=0.0),
             )
 
 
@@ -161,6 +164,7 @@ def _report(
     console.print(comparison_grid(comparison))
     console.print()
     console.print(in_words(comparison))
+    console.print(f"\n{early_in_words(comparison.early)}")
     return {
         "server": client.server,
         "seed": demo.seed,

@@ -76,5 +76,6 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
             f"{level:g}": dict(zip(runs, comparison.times(level), strict=True)) for level in LEVELS
         },
         "cumulative_regret": {name: run.cumulative for name, run in runs.items()},
+        "ending_early": {"saved": comparison.early.saved, "lost": list(comparison.early.lost)},
         "curves": {name: run.curve for name, run in runs.items()},
     }

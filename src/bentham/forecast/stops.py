@@ -89,6 +89,7 @@ class Stops:
             device_seconds=counts.seconds,
             scored=counts.scored,
             untried=counts.untried > 0,
+            perfect=False,  # drawn scores have no maximum
             running=lambda: counts.running > 0,
             prospect=partial(self._scheduler.prospect, counts.study.id),
         )

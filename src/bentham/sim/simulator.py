@@ -172,6 +172,7 @@ class _Simulation:
                 rows=study.rows,
                 columns=study.columns,
                 descriptions=study.descriptions,
+                gain_share=study.gain_share,
             )
         self._pool = VirtualPool()
         for device in range(devices):

@@ -41,6 +41,7 @@ from bentham.wire.studies import (
     Next,
     StopRules,
     StudyCreate,
+    StudyReopen,
     StudyView,
     TrialCounts,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "SplitAsked",
     "StopRules",
     "StudyCreate",
+    "StudyReopen",
     "StudyView",
     "TenantChange",
     "TenantCreate",

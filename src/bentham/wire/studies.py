@@ -28,13 +28,27 @@ class StopRules(RequestBody):
 
     `trials` is a number of trials, without lost ones; `cost` is device time in seconds; `deadline`
     is a time. With `expected_gain`, a study closes when no untried model is expected to improve the
-    best score by that much.
+    best score by that much. With `gain_share`, it closes when all untried models together are
+    expected to add less than this share of what the study has gained over its floor; 0 runs every
+    model. It defaults to 0.001 for a study whose floor is known: given, or computed
+    from its data.
     """
 
     trials: Count | None = None
     cost: Annotated[float, Field(gt=0.0, le=1e12)] | None = None
     deadline: Annotated[float, Field(ge=0.0, le=1e11)] | None = None
     expected_gain: Annotated[float, Field(gt=0.0, le=1e50)] | None = None
+    gain_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+
+
+class StudyReopen(RequestBody):
+    """How a closed study continues: until one of the rules in `stop` is met.
+
+    By default a study that was closed by request keeps its rules, and one that a stop rule has
+    closed continues until every model has been tried.
+    """
+
+    stop: StopRules | None = None
 
 
 def _mapping(models: Any) -> Any:

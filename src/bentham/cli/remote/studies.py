@@ -1,16 +1,27 @@
-"""`bentham study ...`: create, list, show, pause, resume and close studies."""
+"""`bentham study ...`: create, list, show, pause, resume, close and reopen studies."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote.arguments import confirm, find_study
+from bentham.cli.remote.arguments import find_study
 from bentham.cli.remote.formatting import cell, grid, number, print_json, show, wrapped
 from bentham.cli.remote.results import export, record
+from bentham.cli.remote.stop_options import (
+    Deadline,
+    Exhaust,
+    MaxCost,
+    MaxTrials,
+    MinGain,
+    stop_rules,
+)
 from bentham.cli.remote.study_create import create
 from bentham.cli.remote.study_page import study_page
+
+if TYPE_CHECKING:
+    from bentham.wire import StudyView
 
 study_app = typer.Typer(
     help="Studies: a dataset, a metric and candidate models.", no_args_is_help=True
@@ -123,33 +134,64 @@ def resume(
 @study_app.command("close")
 def close(
     study: StudyName,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Close a study permanently; it cannot be opened again.
+    """Close a study: start no new trials; running ones continue. It can be reopened.
 
     For example:
 
-    [bold]bentham study close wine --yes[/]
+    [bold]bentham study close wine[/]
     """
-    _change_state("close", study, as_json, server, token_file, yes)
+    _change_state("close", study, as_json, server, token_file)
+
+
+@study_app.command("reopen")
+def reopen(
+    study: StudyName,
+    max_trials: MaxTrials = None,
+    max_cost: MaxCost = None,
+    deadline: Deadline = None,
+    min_gain: MinGain = None,
+    exhaust: Exhaust = False,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Continue with a closed study.
+
+    Without options, a study that was closed by request keeps its stop rules, and one that a stop
+    rule has closed continues until every model has been tried. With options, these are its new
+    rules.
+
+    For example:
+
+    [bold]bentham study reopen wine --max-cost 3600[/]
+    """
+    stop = stop_rules(max_trials, max_cost, deadline, min_gain, exhaust)
+    with connect(server, token_file) as client:
+        found = find_study(client, study)
+        changed = client.reopen_study(found.id, stop if stop.model_fields_set else None)
+    _show_state(changed, as_json)
 
 
 def _change_state(
-    verb: str, study: str, as_json: bool, server: str, token_file: Path | None, yes: bool = True
+    verb: str, study: str, as_json: bool, server: str, token_file: Path | None
 ) -> None:
     with connect(server, token_file) as client:
         found = find_study(client, study)
-        confirm(f"Close study {found.name!r} ({found.id})? It cannot be opened again.", yes)
         actions = {
             "pause": client.pause_study,
             "resume": client.resume_study,
             "close": client.close_study,
         }
         changed = actions[verb](found.id)
+    _show_state(changed, as_json)
+
+
+def _show_state(study: "StudyView", as_json: bool) -> None:
     if as_json:
-        print_json(changed)
+        print_json(study)
     else:
-        show(cell(f"Study {changed.name} ({changed.id}) is {changed.state}."))
+        show(cell(f"Study {study.name} ({study.id}) is {study.state}."))

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote.arguments import time_of
 from bentham.cli.remote.datasets import SOURCES, find_dataset, upload
 from bentham.cli.remote.formatting import print_json, show
+from bentham.cli.remote.stop_options import (
+    Deadline,
+    Exhaust,
+    MaxCost,
+    MaxTrials,
+    MinGain,
+    stop_rules,
+)
 from bentham.cli.remote.study_page import study_page
 from bentham.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bentham.client import Client
-    from bentham.wire import DataAsked, StopRules
+    from bentham.wire import DataAsked
 
-STOP = "Stop rules"
 DATA = "Training on data"
 COLUMN_TYPES = (
     "number", "decimal-comma", "yes-no", "date", "day-first", "month-first", "category",
@@ -168,38 +174,11 @@ def create(
             help="Without --data: number of columns in the dataset, used to predict costs.",
         ),
     ] = None,
-    max_trials: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Stop after this many trials (lost trials do not count).",
-            rich_help_panel=STOP,
-        ),
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S", help="Stop after this much device time, in seconds.", rich_help_panel=STOP
-        ),
-    ] = None,
-    deadline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Stop at this time: 2026-11-16T18:00 (local time unless it has a zone), or from "
-            "now: +30m, +2h. Units are s, m, h, d and w.",
-            rich_help_panel=STOP,
-        ),
-    ] = None,
-    min_gain: Annotated[
-        float | None,
-        typer.Option(
-            metavar="G",
-            help="Stop when no untried model is expected to improve the best score by this much, "
-            "in units of the score.",
-            rich_help_panel=STOP,
-        ),
-    ] = None,
+    max_trials: MaxTrials = None,
+    max_cost: MaxCost = None,
+    deadline: Deadline = None,
+    min_gain: MinGain = None,
+    exhaust: Exhaust = False,
     tenant: Annotated[
         str | None,
         typer.Option(
@@ -234,7 +213,7 @@ def create(
     if not drawn:
         listed = read_models(models) if models else read_models_file(models_file or Path())
     algorithms = [part.strip() for part in (models or "").split(",") if part.strip()]
-    stop = _stop_rules(max_trials, max_cost, deadline, min_gain)
+    stop = stop_rules(max_trials, max_cost, deadline, min_gain, exhaust)
     types = _read_types(column_type or [])
     with connect(server, token_file) as client:
         study_data = None
@@ -345,20 +324,3 @@ def _add(models: dict[str, float | None], where: str, name: str, cost: str, has_
         raise InvalidInput(
             f"{where}: the cost of {name!r} is {cost!r}; give seconds, or leave it out"
         ) from None
-
-
-def _stop_rules(
-    trials: int | None, cost: float | None, deadline: str | None, gain: float | None
-) -> "StopRules":
-    from bentham.client.connection import request_body
-    from bentham.wire import StopRules
-
-    rules = {
-        "trials": trials,
-        "cost": cost,
-        "deadline": None if deadline is None else time_of("--deadline", deadline),
-        "expected_gain": gain,
-    }
-    return request_body(
-        StopRules, **{name: value for name, value in rules.items() if value is not None}
-    )

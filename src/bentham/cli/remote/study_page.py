@@ -137,5 +137,8 @@ def _stops(study: "StudyView") -> str:
         stop.deadline is not None and f"at {moment(stop.deadline)}",
         stop.expected_gain is not None
         and f"when no model is expected to gain {number(stop.expected_gain)}",
+        bool(stop.gain_share)
+        and "when all untried models together are expected to add less than "
+        f"{100.0 * (stop.gain_share or 0.0):g} % of its gain",
     ]
     return ", or ".join([*(rule for rule in rules if rule), "when every model has been tried"])

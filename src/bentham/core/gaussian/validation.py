@@ -11,6 +11,7 @@ from bentham.errors import InvalidPrior
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
 
 # Rounding may make a covariance asymmetric or indefinite by this share of its largest entry.
 RELATIVE_TOLERANCE = 1e-8

@@ -73,7 +73,7 @@ class GpUcb:
             self._tournament.update(order, None)
         self._entered[block.order] = {study.order for study in block.studies}
         for study in block.studies:
-            if study.open_arms:
+            if study.open_arms and not block.satisfied(study):
                 candidate = block.arms.candidate[study.columns]
                 highest = float(_bounds(study, self._studies)[candidate].max())
                 potential = study.weight * (highest - study.incumbent)

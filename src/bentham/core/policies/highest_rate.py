@@ -193,7 +193,7 @@ def _powers(costs: Array, exponent: float) -> Array:
 def _best_few(blocks: Sequence[Block], gains: Matrix, exponent: float) -> list[list[Entry]]:
     """Return the best entries of blocks that have the same layout."""
     costs = _powers(np.array([block.costs.expected for block in blocks]), exponent)
-    candidate = np.array([block.arms.candidate for block in blocks])
+    candidate = np.array([block.worthwhile() for block in blocks])
     losses = np.where(candidate, -gains / costs, np.inf)
     # A NaN rate counts as 0: the arm ranks last but is still tried in the end.
     losses[np.isnan(losses)] = -0.0

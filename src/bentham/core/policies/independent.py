@@ -1,6 +1,7 @@
 """The paper's two baselines: pick a study regardless of EI, then its model of highest EI."""
 
 import bisect
+import itertools
 from collections.abc import Container
 
 import numpy as np
@@ -13,7 +14,7 @@ from bentham.core.state.study_state import StudyState
 
 
 class RoundRobin:
-    """GP-EI-Round-Robin: studies take turns; those with nothing left to try are skipped."""
+    """GP-EI-Round-Robin: studies take turns; those with nothing left worth trying are skipped."""
 
     name = "round-robin"
 
@@ -27,10 +28,12 @@ class RoundRobin:
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
         """Rank the models of the study whose turn it is."""
         orders = admitted(state, barred)
-        if not orders:
-            return []
-        turn = bisect.bisect_right(orders, state.cursor) % len(orders)
-        return self.rank_study(state, state.by_order[orders[turn]])
+        turn = bisect.bisect_right(orders, state.cursor)
+        for order in itertools.chain(orders[turn:], orders[:turn]):
+            study = state.by_order[order]
+            if not study.block.satisfied(study):
+                return self.rank_study(state, study)
+        return []
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
         """Rank the study's models by value."""
@@ -57,14 +60,14 @@ class RandomStudy:
         """Do nothing: nothing is cached."""
 
     def rank(self, state: State, barred: Container[str] = ()) -> list[Option]:
-        """Draw a study with models left to try, and rank its models by EI."""
-        orders = admitted(state, barred)
-        if not orders:
+        """Draw a study with models worth trying, and rank its models by EI."""
+        studies = [state.by_order[order] for order in admitted(state, barred)]
+        studies = [study for study in studies if not study.block.satisfied(study)]
+        if not studies:
             return []
         # Raw bits: numpy guarantees that their stream never changes, unlike that of its methods.
         bits = np.random.PCG64(np.random.SeedSequence([self._seed, state.next_trial]))
-        turn = int(bits.random_raw()) % len(orders)
-        return self.rank_study(state, state.by_order[orders[turn]])
+        return self.rank_study(state, studies[int(bits.random_raw()) % len(studies)])
 
     def rank_study(self, state: State, study: StudyState) -> list[Option]:  # noqa: ARG002
         """Rank the study's models by EI."""

@@ -142,8 +142,10 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 def event_to_dict(event: Event) -> dict[str, Any]:
     """Return the event as plain data for JSON; floats are preserved exactly."""
     data = {"event": _NAMES[type(event)], **asdict(event)}
-    if isinstance(event, StudyAdded) and not event.study.descriptions:
-        del data["study"]["descriptions"]  # as in recordings made before descriptions existed
+    if isinstance(event, StudyAdded):
+        for name in ("descriptions", "gain_share"):  # as in recordings made before these existed
+            if not data["study"][name]:
+                del data["study"][name]
     return data
 
 
@@ -157,7 +159,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "name": (str,), "study": (str,), "dataset": (str,), "model": (str,), "reason": (str,),
     "costs": (dict,), "decision": (dict,), "gains": (list,), "runners_up": (list,),
     "changes": (list,), "rule": (str,), "tenant": (str,), "history": (dict,),
-    "descriptions": (dict,), "family": (str,), "features": (dict,),
+    "descriptions": (dict,), "family": (str,), "features": (dict,), "gain_share": _NUMBER,
 }  # fmt: skip
 
 

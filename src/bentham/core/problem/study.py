@@ -7,6 +7,7 @@ c(x)                         StudySpec.costs[model]; studies on one dataset agre
                              None if it is to be learned
 -                            StudySpec.weight multiplies the study's EI (1 in the paper)
 z(x_i*(0)), undefined        StudySpec.floor: the incumbent before the first observation
+-                            StudySpec.gain_share: when what is left is not worth running
 -                            StudySpec.descriptions: which models are similar
 """
 
@@ -89,6 +90,9 @@ class StudySpec:
         descriptions: Descriptions of some or all of the models, so that a result of one model
             informs the beliefs about similar ones. Only the first description of a model counts;
             later ones are ignored. Default: none.
+        gain_share: The study gets no more trials once all its untried models together are
+            expected to add less than this share of what it has gained over its floor. Default:
+            0, every model is run.
 
     Raises:
         InvalidInput: An argument is out of range or has the wrong type. The message names the
@@ -104,6 +108,7 @@ class StudySpec:
     columns: int | None = None
     tenant: str = ""
     descriptions: Mapping[str, ModelDescription] = field(default_factory=dict)
+    gain_share: float = 0.0
 
     def cost(self, model: str) -> float:
         """Return the cost that the study gives for a model.
@@ -134,12 +139,13 @@ class StudySpec:
             object.__setattr__(self, "costs", costs)
             object.__setattr__(self, "weight", float(self.weight))
             object.__setattr__(self, "floor", float(self.floor))
+            object.__setattr__(self, "gain_share", float(self.gain_share))
             if not all(isinstance(model, str) and model for model in costs):
                 raise TypeError
         except (TypeError, ValueError, AttributeError, OverflowError):
             raise InvalidInput(
                 f"study {self.name!r}: costs must map model names (non-empty strings) to numbers "
-                "(None: to be learned); weight and floor must be numbers"
+                "(None: to be learned); weight, floor and gain_share must be numbers"
             ) from None
         if not self.costs:
             raise InvalidInput(f"study {self.name!r} lists no models; give it at least one")
@@ -153,6 +159,11 @@ class StudySpec:
             raise InvalidInput(
                 f"study {self.name!r}: the weight is {self.weight}; "
                 "give a finite number above 0 (1 in the paper)"
+            )
+        if not 0.0 <= self.gain_share < 1.0:
+            raise InvalidInput(
+                f"study {self.name!r}: gain_share is {self.gain_share}; give a number from 0 (run "
+                "every model) to below 1"
             )
         for name, size in (("rows", self.rows), ("columns", self.columns)):
             is_integer = isinstance(size, int) and not isinstance(size, bool)

@@ -10,6 +10,7 @@ from bentham.core.gaussian.validation import Vector
 from bentham.core.policies.base import Policy
 from bentham.core.policies.batch import BATCH, compute_together
 from bentham.core.problem.decision import Reason
+from bentham.core.problem.stop_rules import Prospect
 from bentham.core.scheduler.belief import Belief
 from bentham.core.state.arms import Status
 from bentham.core.state.state import State
@@ -83,12 +84,18 @@ def beliefs(state: State, name: str) -> dict[str, Belief]:
     }
 
 
-def prospect(state: State, name: str) -> float:
-    """Return the largest EI of a model that is still to be tried, unweighted; 0 if none is left."""
+def prospect(state: State, name: str) -> Prospect:
+    """Return what the models that are still to be tried are expected to add, unweighted."""
     study = state.study(name)
-    gains = study.block.gains.of_study(study)[study.block.arms.candidate[study.columns]]
+    found = study.block.prospect(study)
     study.block.release_if_done()
-    return float(gains.max(initial=0.0)) / study.weight
+    return found
+
+
+def satisfied(state: State, name: str) -> bool:
+    """Return whether what is left of a study is not worth running."""
+    study = state.study(name)
+    return study.block.satisfied(study)
 
 
 def expected_shortfall(state: State, name: str) -> Shortfall:

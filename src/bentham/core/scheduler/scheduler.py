@@ -45,6 +45,7 @@ from bentham.core.problem.events import (
     StudyAdded,
     StudyRemoved,
 )
+from bentham.core.problem.stop_rules import Prospect
 from bentham.core.problem.study import ModelDescription, StudySpec
 from bentham.core.scheduler import queries
 from bentham.core.scheduler.belief import Belief, defaults_of
@@ -151,6 +152,7 @@ class Scheduler:
         columns: int | None = None,
         tenant: str = "",
         descriptions: Mapping[str, ModelDescription] | None = None,
+        gain_share: float = 0.0,
         time: float = 0.0,
     ) -> None:
         """Add a study and serve it from now on.
@@ -167,6 +169,9 @@ class Scheduler:
             tenant: Owner of the study; tenants cannot share a dataset. Default: "".
             descriptions: Family and features of models, by model: which models are similar.
                 Default: none.
+            gain_share: The study gets no more trials once all its untried models together are
+                expected to add less than this share of what it has gained over its floor.
+                Default: 0, every model is run.
             time: Time of the event, in the unit of the costs. Default: 0.
 
         Raises:
@@ -176,7 +181,9 @@ class Scheduler:
         """
         by_model = dict.fromkeys(costs) if isinstance(costs, list | tuple) else costs
         described = {} if descriptions is None else descriptions
-        spec = StudySpec(name, by_model, dataset, weight, floor, rows, columns, tenant, described)
+        spec = StudySpec(
+            name, by_model, dataset, weight, floor, rows, columns, tenant, described, gain_share
+        )
         self.apply(StudyAdded(float(time), spec))
 
     def remove_study(self, name: str, *, time: float = 0.0) -> None:
@@ -335,8 +342,10 @@ class Scheduler:
 
     @property
     def finished(self) -> bool:
-        """Whether no trial is running and nothing is left to try."""
-        return not self._state.running and not self._state.waiting.orders
+        """Whether no trial is running and nothing is left that is worth running."""
+        state = self._state
+        studies = (state.by_order[order] for order in state.waiting.orders)
+        return not state.running and all(study.block.satisfied(study) for study in studies)
 
     @property
     def devices(self) -> dict[DeviceName, int | None]:
@@ -367,9 +376,13 @@ class Scheduler:
         """Return the model that the study would run first; None if nothing is left to try."""
         return queries.first(self._state, self._policy, study)
 
-    def prospect(self, study: str) -> float:
-        """Return the largest EI of a model still to be tried, unweighted; 0 if none is left."""
+    def prospect(self, study: str) -> Prospect:
+        """Return what the models still to be tried are expected to add to the best score."""
         return queries.prospect(self._state, study)
+
+    def satisfied(self, study: str) -> bool:
+        """Return whether what is left is not worth running, by the study's `gain_share`."""
+        return queries.satisfied(self._state, study)
 
     @property
     def patience(self) -> int | None:
@@ -447,6 +460,12 @@ class Scheduler:
     def _starved(self, limits: Mapping[str, str]) -> StudyState | None:
         if self._patience is None:
             return None
-        state = self._state
-        order = state.waiting.starved(state.next_trial, self._patience, limits)
-        return None if order is None else state.by_order[order]
+        state, satisfied = self._state, set[int]()
+        while True:
+            order = state.waiting.starved(state.next_trial, self._patience, limits, satisfied)
+            if order is None:
+                return None
+            study = state.by_order[order]
+            if not study.block.satisfied(study):
+                return study
+            satisfied.add(order)

@@ -9,7 +9,11 @@ costs   listed_costs  costs of the arms, declared or predicted
 gains   gains         expected improvement, per study and in total
 """
 
+import numpy as np
+
 from bentham.core.gaussian.prior import BlockPrior
+from bentham.core.gaussian.validation import Booleans
+from bentham.core.problem.stop_rules import Prospect
 from bentham.core.state.arms import Arms
 from bentham.core.state.gains import Gains
 from bentham.core.state.listed_costs import ListedCosts
@@ -104,6 +108,28 @@ class Block:
     def has_candidates(self) -> bool:
         """Return whether any arm may be picked."""
         return any(study.open_arms for study in self.studies)
+
+    def prospect(self, study: StudyState) -> Prospect:
+        """Return what the untried arms are expected to add to the study's best score."""
+        gains = self.gains.of_study(study)[self.arms.candidate[study.columns]] / study.weight
+        gained = 0.0 if study.incumbent_column is None else study.incumbent - study.floor
+        return Prospect(float(gains.max(initial=0.0)), float(gains.sum()), gained)
+
+    def satisfied(self, study: StudyState) -> bool:
+        """Return whether the study's untried arms are not worth running, by its `gain_share`."""
+        if not study.gain_share or not study.open_arms or study.incumbent_column is None:
+            return False
+        return self.prospect(study).negligible(study.gain_share)
+
+    def worthwhile(self) -> Booleans:
+        """Return which arms may be picked: those of satisfied studies alone may not."""
+        served = [study for study in self.studies if not self.satisfied(study)]
+        if len(served) == len(self.studies):
+            return self.arms.candidate
+        listed = np.zeros(len(self.arms.candidate), dtype=bool)
+        for study in served:
+            listed[study.columns] = True
+        return self.arms.candidate & listed
 
     def observe(self, column: int, score: float) -> None:
         """Condition on an arm's score, and credit the studies that list the arm."""

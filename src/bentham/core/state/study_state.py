@@ -17,6 +17,8 @@ class StudyState:
         "columns",
         "dataset",
         "declared_costs",
+        "floor",
+        "gain_share",
         "incumbent",
         "incumbent_column",
         "name",
@@ -39,7 +41,8 @@ class StudyState:
         self.block = block
         self.columns = columns  # in model order
         self.declared_costs = costs  # NaN where the study declares none
-        self.incumbent = spec.floor
+        self.floor = self.incumbent = spec.floor
+        self.gain_share = spec.gain_share
         self.incumbent_column: int | None = None
         self.open_arms = 0
         self.served = True

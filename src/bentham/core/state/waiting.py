@@ -44,8 +44,16 @@ class Waiting:
             if not waiting:
                 del self._since[study.tenant]
 
-    def starved(self, decision: int, patience: int, barred: Container[str] = ()) -> int | None:
+    def starved(
+        self,
+        decision: int,
+        patience: int,
+        barred: Container[str] = (),
+        satisfied: Container[int] = (),
+    ) -> int | None:
         """Return the order of a study that must be served now; None if no study must.
+
+        Neither studies of `barred` tenants nor those in `satisfied` must be served.
 
         All open studies may have to be served one after the other, so the guard starts that many
         decisions before patience runs out. So no study is passed over more than `patience` times,
@@ -53,9 +61,12 @@ class Waiting:
         """
         oldest: tuple[int, int] | None = None
         for tenant, waiting in self._since.items():
-            if tenant not in barred:
-                order, since = next(iter(waiting.items()))
-                oldest = (since, order) if oldest is None else min(oldest, (since, order))
+            if tenant in barred:
+                continue
+            for order, since in waiting.items():
+                if order not in satisfied:
+                    oldest = (since, order) if oldest is None else min(oldest, (since, order))
+                    break
         if oldest is None or decision - oldest[0] < max(0, patience - len(self.orders)):
             return None
         return oldest[1]

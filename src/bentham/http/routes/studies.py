@@ -14,6 +14,7 @@ from bentham.wire.devices import TrialState
 from bentham.wire.studies import StudyState
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
+_NO_RULES = wire.StudyReopen()
 Limit = Annotated[int, Query(ge=1, le=1000, description="The maximum number of items.")]
 
 
@@ -80,8 +81,16 @@ async def resume_study(request: Request, study: str) -> Response:
 
 @router.post("/studies/{study}/close", response_model=wire.StudyView, tags=["studies"])
 async def close_study(request: Request, study: str) -> Response:
-    """Close a study permanently; running trials continue, and their results are stored."""
+    """Close a study; running trials continue, and their results are stored."""
     return answered(await change(request, commands.close_study, study))
+
+
+@router.post("/studies/{study}/reopen", response_model=wire.StudyView, tags=["studies"])
+async def reopen_study(
+    request: Request, study: str, body: wire.StudyReopen = _NO_RULES
+) -> Response:
+    """Continue with a closed study, by default until every model has been tried."""
+    return answered(await change(request, commands.reopen_study, study, body))
 
 
 @router.get("/trials", response_model=Page[wire.TrialView], tags=["trials"])

@@ -7,7 +7,13 @@ from bentham.service.commands.devices import (
     register_device,
     release_trial,
 )
-from bentham.service.commands.studies import close_study, create_study, pause_study, resume_study
+from bentham.service.commands.studies import (
+    close_study,
+    create_study,
+    pause_study,
+    reopen_study,
+    resume_study,
+)
 from bentham.service.commands.tenants import (
     change_tenant,
     create_tenant,
@@ -31,6 +37,7 @@ __all__ = [
     "pause_study",
     "register_device",
     "release_trial",
+    "reopen_study",
     "resume_study",
     "revoke_token",
 ]

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
 
 from bentham import wire
+from bentham.core.problem.stop_rules import DEFAULT_GAIN_SHARE
 from bentham.errors import InvalidInput
 from bentham.service.commands.tenants import MOST_MODELS, new_id
 from bentham.service.engine.rules import Events
@@ -23,6 +24,7 @@ from bentham.training.spaces import CandidateModel
 from bentham.training.training_plan import PlanRequest, SplitRequest
 from bentham.wire.studies import DEFAULT_CANDIDATES
 
+BY_REQUEST = "closed by request"  # why a study is closed, if no stop rule has closed it
 MOST_STUDIES = 1_000_000
 MOST_MODELS_OF_TENANT = 500  # one tenant must not use up the limit of the pool
 MOST_STUDIES_OF_TENANT, MOST_STUDIES_OF_DATASET, MOST_ARMS_OF_TENANT = 20_000, 100, 500_000
@@ -67,10 +69,17 @@ def create_study(turn: Turn, body: wire.StudyCreate, catalog: Catalog) -> Events
     if len(tenant.studies) >= MOST_STUDIES_OF_TENANT or turn.shared.studies >= MOST_STUDIES:
         raise Conflicting("the maximum number of studies is reached; ask the operator")
     choice = _listed(body) if body.models else _drawn(turn.shared, tenant, body, catalog)
+    stop = body.stop.model_dump(exclude_none=True)
+    if body.data is not None or body.floor is not None:  # else there is no baseline to count from
+        stop.setdefault("gain_share", DEFAULT_GAIN_SHARE)
     _refuse_too_many(turn.shared, tenant, choice)
-    deadline = body.stop.deadline
-    if deadline is not None and deadline <= turn.now:
-        raise Invalid("the deadline has already passed; give a later one, or none")
+    _refuse_past_deadline(body.stop, turn.now)
+    arms = turn.shared.arms(tenant, choice.dataset)
+    if arms is not None and len(arms.studies) >= MOST_STUDIES_OF_DATASET:
+        raise Conflicting(
+            f"{MOST_STUDIES_OF_DATASET} studies use dataset {choice.dataset!r}, the maximum; give "
+            "the dataset another name"
+        )
     _refuse_other_costs(turn.shared, tenant, choice.dataset, choice.models)
     return [
         events.StudyCreated(
@@ -84,7 +93,7 @@ def create_study(turn: Turn, body: wire.StudyCreate, catalog: Catalog) -> Events
             choice.baseline if body.floor is None else body.floor,
             choice.rows,
             choice.columns,
-            body.stop.model_dump(exclude_none=True),
+            stop,
             choice.drawn,
             choice.described,
             choice.data,
@@ -224,6 +233,15 @@ def _refuse_too_many(shared: Shared, tenant: Tenant, choice: _Choice) -> None:
         raise Conflicting(
             "the maximum number of models is reached; use known ones, or ask the operator"
         )
+    _refuse_too_many_arms(tenant, models)
+
+
+def _refuse_past_deadline(stop: wire.StopRules, now: float) -> None:
+    if stop.deadline is not None and stop.deadline <= now:
+        raise Invalid("the deadline has already passed; give a later one, or none")
+
+
+def _refuse_too_many_arms(tenant: Tenant, models: Collection[str]) -> None:
     if tenant.arms + len(models) > MOST_ARMS_OF_TENANT:
         raise Conflicting(
             f"your studies would list {tenant.arms + len(models):,} models, counted per study, "
@@ -236,11 +254,6 @@ def _refuse_other_costs(
 ) -> None:
     """Refuse a cost that differs from another study's, open or paused: one arm has one cost."""
     arms = shared.arms(tenant, dataset)
-    if arms is not None and len(arms.studies) >= MOST_STUDIES_OF_DATASET:
-        raise Conflicting(
-            f"{MOST_STUDIES_OF_DATASET} studies use dataset {dataset!r}, the maximum; give the "
-            "dataset another name"
-        )
     for other in arms.studies if arms else ():
         for model, cost in models.items() if other.state != "closed" else ():
             known = other.models.get(model)
@@ -267,14 +280,40 @@ def resume_study(turn: Turn, name: str) -> Events:
 
 @allowed(*OWNERS, unchanged=queries.study)
 def close_study(turn: Turn, name: str) -> Events:
-    """Close a study permanently."""
+    """Close a study; it can be reopened."""
     study = turn.scope.study(name)
     if study.state == "closed":
         return []
-    return [events.StudyClosed(study.id, "closed by request")]
+    return [events.StudyClosed(study.id, BY_REQUEST)]
+
+
+@allowed(*OWNERS)
+def reopen_study(turn: Turn, name: str, body: wire.StudyReopen) -> Events:
+    """Serve a closed study again, under new stop rules."""
+    study = turn.scope.study(name)
+    if study.state != "closed":
+        raise Conflicting(f"the study is {study.state}, not closed; nothing was changed")
+    if not study.untried:
+        raise Conflicting(
+            "every model of the study was tried; create a study on the same data with more "
+            "candidates, which keeps these scores"
+        )
+    held = (*study.tenant.datasets.values(), *turn.shared.installed.values())
+    if study.data and all(each.hash != study.shared.hash for each in held):
+        raise Conflicting(
+            f"dataset {study.over!r} of the study was dropped; upload the same file again first"
+        )
+    if body.stop is not None:
+        _refuse_past_deadline(body.stop, turn.now)
+        stop: dict[str, Any] = body.stop.model_dump(exclude_none=True)
+    else:
+        stop = study.stop if study.reason == BY_REQUEST else {"gain_share": 0.0}
+    _refuse_too_many_arms(study.tenant, study.models)
+    _refuse_other_costs(turn.shared, study.tenant, study.dataset, study.models)
+    return [events.StudyReopened(study.id, stop)]
 
 
 def _not_closed(study: Study) -> Study:
     if study.state == "closed":
-        raise Conflicting(f"the study is closed ({study.reason}); create another one")
+        raise Conflicting(f"the study is closed ({study.reason}); reopen it first")
     return study

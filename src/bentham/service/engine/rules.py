@@ -1,6 +1,6 @@
 """Events that the service adds: stop rules close studies, leases expire, silent devices leave."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from bentham.core.problem.stop_rules import StudyProgress, stop_reason
@@ -11,6 +11,8 @@ from bentham.service.fold.pool import Pool
 from bentham.service.fold.table import BY_EVENT
 
 Events = list[events.Event]
+# Every metric of a trained model has this maximum (`training/metrics.py`).
+HIGHEST_SCORE = 1.0
 
 
 def leaving(device: Device, reason: str) -> Events:
@@ -21,10 +23,28 @@ def leaving(device: Device, reason: str) -> Events:
 
 def consequences(pool: Pool, event: events.Event, now: float) -> Events:
     """Return the events that close the studies whose stop rules this event fulfils."""
+    return closings(pool, BY_EVENT[type(event)].ends(pool, event), now)
+
+
+def closings(pool: Pool, studies: Iterable[Study], now: float) -> Events:
+    """Return the events that close those of the studies of which a stop rule is fulfilled."""
     return [
         events.StudyClosed(study.id, reason)
-        for study in BY_EVENT[type(event)].ends(pool, event)
+        for study in studies
         if (reason := _stop_reason(pool, study, now)) is not None
+    ]
+
+
+def ending_by_gain(pool: Pool) -> list[Study]:
+    """Return the served studies that end by what their models are expected to gain.
+
+    That may change without an event of their own: when what is learned from others changes.
+    """
+    return [
+        study
+        for tenant in pool.tenants.values()
+        for study in tenant.current.values()
+        if study.served and (study.stop.get("gain_share") or study.stop.get("expected_gain"))
     ]
 
 
@@ -37,6 +57,7 @@ def _stop_reason(pool: Pool, study: Study, now: float) -> str | None:
         device_seconds=study.device_seconds,
         scored=study.best is not None,
         untried=study.untried > 0,
+        perfect=study.incumbent >= HIGHEST_SCORE and bool(study.data),
         running=lambda: "running" in study.states(),
         prospect=partial(pool.scheduler.prospect, study.id) if study.served else None,
     )

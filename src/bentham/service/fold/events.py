@@ -169,6 +169,14 @@ class StudyResumed(Event):
     id: str
 
 
+@event("study-reopened")
+class StudyReopened(Event):
+    """A closed study was reopened, with other stop rules."""
+
+    id: str
+    stop: dict[str, Any]
+
+
 @event("study-closed")
 class StudyClosed(Event):
     """A study was closed, by request or by a stop rule."""

@@ -156,10 +156,28 @@ def study_closed(pool: Pool, time: float, event: events.StudyClosed) -> None:
     pool.deadlines.pop(study.id, None)
 
 
+def study_reopened(pool: Pool, time: float, event: events.StudyReopened) -> None:
+    """Serve a closed study again; scores that arrived on its data meanwhile count for it."""
+    study = pool.studies[event.id]
+    study.stop = event.stop
+    for model, tried in study.shared.tried.items():
+        if tried.score is not None:
+            study.credit(model, tried.score, time)
+    _move(pool, time, event, "open")
+    study.reason, study.closed = "", None
+    tenant = study.tenant
+    tenant.arms += len(study.models)
+    tenant.closed = [each for each in tenant.closed if each is not study]
+    tenant.current[study.id] = study
+    deadline = study.stop.get("deadline")
+    if deadline is not None:
+        pool.deadlines[study.id] = deadline
+
+
 def _move(
     pool: Pool,
     time: float,
-    event: events.StudyPaused | events.StudyResumed | events.StudyClosed,
+    event: events.StudyPaused | events.StudyResumed | events.StudyClosed | events.StudyReopened,
     after: str,
 ) -> Study:
     study = pool.studies[event.id]

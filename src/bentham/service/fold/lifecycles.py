@@ -44,12 +44,13 @@ STUDY = Lifecycle(
     {
         "open": "It gets trials.",
         "paused": "It gets no new trials; it can be resumed.",
-        "closed": "It has ended, by request or by a stop rule; it cannot be resumed.",
+        "closed": "It has ended, by request or by a stop rule; it can be reopened.",
     },
     [
         Transition(("open",), "study-paused", "paused"),
         Transition(("paused",), "study-resumed", "open"),
         Transition(("open", "paused"), "study-closed", "closed"),
+        Transition(("closed",), "study-reopened", "open"),
     ],
 )
 TRIAL = Lifecycle(

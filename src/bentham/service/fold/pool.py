@@ -143,6 +143,7 @@ class Pool:
                 {model: self.descriptions[model].kin for model in study.models}
                 if study.drawn
                 else {},
+                study.stop.get("gain_share") or 0.0,
             )
             self.scheduler.apply(core.StudyAdded(time, spec))
         else:

@@ -112,6 +112,14 @@ ENTRIES = (
         ends=_own,
     ),
     Entry(events.StudyClosed, "study", handlers.study_closed, _tenant_of_study),
+    Entry(
+        events.StudyReopened,
+        "study",
+        handlers.study_reopened,
+        _tenant_of_study,
+        opens=True,
+        ends=_own,
+    ),
     Entry(events.DeviceRegistered, "device", handlers.device_registered, alive=_named),
     Entry(events.DeviceLeft, "device", handlers.device_left),
     Entry(

@@ -25,6 +25,8 @@ def next_view(pool: Pool, study: Study, now: float) -> View:
     figures: View = dict.fromkeys(("model", "expected_improvement", "cost", "rate", "value"))
     if first is None:
         return {"study": study.id, **figures, "reason": _nothing(study)}
+    if pool.scheduler.satisfied(study.id):
+        return {"study": study.id, **figures, "reason": _satisfied(pool, study)}
     figures = {
         "model": first.model,
         "expected_improvement": first.expected_improvement,
@@ -44,6 +46,17 @@ def _nothing(study: Study) -> str:
     if study.full:
         return "The study is at its limit of trials, counting running ones."
     return "Every model was tried or is running."
+
+
+def _satisfied(pool: Pool, study: Study) -> str:
+    """Return why what is left is not run, in words."""
+    prospect = pool.scheduler.prospect(study.id)
+    share = 100.0 * float(study.stop["gain_share"] or 0.0)
+    return (
+        f"All untried models together are expected to add {prospect.together:.2g}, less than "
+        f"{share:g} % of the {prospect.gained:.3g} gained over the baseline. The study closes when "
+        "its running trials have ended, unless they change that."
+    )
 
 
 def _why(pool: Pool, study: Study, first: First) -> str:

@@ -10,6 +10,7 @@ export function morePart(algorithms) {
   const deadline = field("Deadline", h("input", { type: "datetime-local" }), "Close at this time, in your time zone.");
   const gain = field("Minimum gain", number({ min: 0, step: "any" }),
     "Close when no untried model is expected to add this much.");
+  const all = h("input", { type: "checkbox", id: unique("exhaust") });
   const boxes = algorithms.map((each) => {
     const id = unique("algorithm");
     const input = h("input", { type: "checkbox", id, value: each.name });
@@ -19,8 +20,10 @@ export function morePart(algorithms) {
   const node = h("details", {}, h("summary", {}, "More options: stop rules, algorithms"),
     h("div.stack", {},
       h("h3", {}, "Stop rules"),
-      h("p.quiet", {}, "The study closes when the first rule is met. Leave all empty to try every model."),
+      h("p.quiet", {}, "The study closes when the first rule is met. Leave all empty to continue until all ",
+        "untried models together are expected to add less than 0.1 % of what it has gained over the baseline."),
       h("div.fields", {}, trials.node, minutes.node, deadline.node, gain.node),
+      h("div.check", {}, all, h("label", { for: all.id }, "Train every model, even if little is expected")),
       h("fieldset", {}, h("legend", {}, "Algorithms to draw models from"),
         h("div.checks", {}, boxes.map((box) => box.node)))));
 
@@ -37,6 +40,7 @@ export function morePart(algorithms) {
         cost: value(minutes) === null ? null : 60 * value(minutes),
         deadline: deadline.input.value ? new Date(deadline.input.value).getTime() / 1000 : null,
         expected_gain: value(gain) || null,
+        gain_share: all.checked ? 0 : null,
       };
       const offered = boxes.filter((box) => !box.node.hidden);
       const chosen = offered.filter((box) => box.input.checked);

@@ -152,6 +152,8 @@ function aboutPart() {
         known(stop.cost) && `after ${duration(stop.cost)} of device time`,
         known(stop.deadline) && `at ${new Date(1000 * stop.deadline).toLocaleString("en-GB")}`,
         known(stop.expected_gain) && `when no model is expected to add ${number(stop.expected_gain)}`,
+        stop.gain_share && "when all untried models together are expected to add less than " +
+          `${number(100 * stop.gain_share)} % of the gain over the baseline`,
         "when every model has been tried",
       ].filter(Boolean);
       const split = training && (training.split.kind === "folds"

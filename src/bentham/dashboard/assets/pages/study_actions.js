@@ -1,16 +1,16 @@
-// The actions of a study: pause, resume, close.
+// The actions of a study: pause, resume, close, reopen.
 
 import { post } from "/assets/api.js";
-import { fill, h, unique } from "/assets/dom.js";
+import { fill, h } from "/assets/dom.js";
 import { notice } from "/assets/parts.js";
 
 export function actions(context, study, renew) {
   const alertBox = h("div", { role: "alert" });
   const pause = h("button", { type: "button", onclick: () => run("pause", "Paused.") }, "Pause");
   const resume = h("button", { type: "button", onclick: () => run("resume", "Resumed.") }, "Resume");
-  const close = h("button.danger", { type: "button", onclick: () => confirmation.showModal() }, "Close …");
-  const confirmation = confirmationDialog(study().name, () => run("close", "Closed."));
-  const buttons = [pause, resume, close];
+  const close = h("button", { type: "button", onclick: () => run("close", "Closed.") }, "Close");
+  const reopen = h("button", { type: "button", onclick: () => run("reopen", "Reopened.") }, "Reopen");
+  const buttons = [pause, resume, close, reopen];
 
   async function run(action, done) {
     const focused = document.activeElement;
@@ -32,32 +32,14 @@ export function actions(context, study, renew) {
   }
 
   return {
-    node: h("span.actions", {}, pause, resume, close, confirmation),
+    node: h("span.actions", {}, pause, resume, close, reopen),
     alertBox,
     set() {
-      const { state } = study();
+      const { state, untried } = study();
       pause.hidden = state !== "open";
       resume.hidden = state !== "paused";
       close.hidden = state === "closed";
+      reopen.hidden = state !== "closed" || untried === 0;
     },
   };
-}
-
-// Confirmation of an action that cannot be undone.
-function confirmationDialog(name, yes) {
-  const id = unique("question");
-  const dialog = h("dialog", { "aria-labelledby": id },
-    h("form.form", { method: "dialog" },
-      h("h2", { id }, `Close ${name} permanently?`),
-      h("p", {}, "No more trials start. Running trials continue, and their results are stored. ",
-        "Everything found so far stays available. A closed study cannot be reopened; to stop it ",
-        "temporarily, pause it."),
-      h("div.actions", {},
-        h("button", { value: "no", autofocus: true }, "Cancel"),
-        h("button.danger", { value: "yes" }, "Close the study"))));
-  dialog.addEventListener("close", () => {
-    if (dialog.returnValue === "yes") yes();
-    dialog.returnValue = "";
-  });
-  return dialog;
 }
