@@ -225,7 +225,7 @@ def test_the_container_files_fit_the_project(bentham: Bentham) -> None:
     assert f"bentham-{version}-py3-none-any.whl" in PAGE.read_text()
     assert (ROOT / lock).exists()
     (user,) = re.findall(r"^USER (\d+):\1$", image, re.M)
-    assert f"--uid {user} " in image
+    assert f"useradd -u {user} " in image
     assert f"chown {user} device.token" in PAGE.read_text()
     server, worker = services["server"], services["worker"]
     assert float(server["stop_grace_period"][:-1]) > 2 * GRACE_SECONDS
