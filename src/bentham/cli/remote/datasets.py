@@ -16,13 +16,14 @@ from bentham.cli.remote.formatting import (
     age,
     cell,
     fields,
+    figures,
     file_name,
     grid,
     plain,
     print_json,
     show,
     size,
-    wrapped,
+    sizes,
 )
 from bentham.errors import InvalidInput, NotFound
 
@@ -98,15 +99,17 @@ def list_datasets(
     if as_json:
         print_json(datasets)
         return
-    table = grid(["id", "~name", "~owner", ">rows", ">columns", ">size", ">added"])
+    table = grid(
+        ["???id", "~name", "?~owner", ">rows", ">columns", figures("size", sizes), "??>added"]
+    )
     for dataset in datasets:
         table.add_row(
             dataset.id,
-            wrapped(dataset.name),
-            cell(dataset.tenant or "shared"),
+            dataset.name,
+            dataset.tenant or "shared",
             f"{dataset.rows:,}",
             f"{dataset.width:,}",
-            size(dataset.bytes),
+            dataset.bytes,
             age(dataset.created),
         )
     show(table if datasets else "No datasets; add one: bentham dataset add FILE")
@@ -264,15 +267,15 @@ def _show(dataset: "DatasetView") -> None:
         ("sha256", dataset.hash),
         *(("note", note) for note in dataset.notes),
     ]
-    table = grid(["~column", "type", ">missing", ">values", "~as written = as read"])
+    table = grid(["~column", "type", "?>missing", "?>values", "~as written = as read"])
     listed = dataset.columns[:MOST_COLUMNS]
     for column in listed:
         table.add_row(
-            cell(column.name),
+            column.name,
             column.type,
             f"{column.missing:,}" if column.missing else "-",
             f"{column.distinct:,}",
-            wrapped("; ".join(map(_sample, column.samples))),
+            "; ".join(map(_sample, column.samples)),
         )
     notes = [(column.name, column.note) for column in listed if column.note]
     show(fields(rows), table, *([fields(notes)] if notes else []))
