@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 
 from bentham.cli.remote.formatting import figures, grid, numbers, rates, sizes, spans
-from bentham.cli.remote.tables import Listing
+from bentham.cli.remote.tables import FittingTable
 
 NAME = "customer-churn of the retention team, 2024"
 MODEL = "logistic-regression-720363"
 
 
-def lines_of(table: Listing, width: int) -> list[str]:
+def lines_of(table: FittingTable, width: int) -> list[str]:
     file = io.StringIO()
     Console(file=file, width=width).print(table)
     return file.getvalue().splitlines()

@@ -40,9 +40,10 @@ def metrics(
     if as_json:
         print_json(found)
         return
-    table = grid(["metric", "?~for", "~description", "??~score"])
+    table = grid(["metric", "??~also", "?~for", "~description", "???~score"])
     for metric in found:
-        table.add_row(metric.name, metric.task, metric.title, metric.score)
+        also = ", ".join(metric.aliases) or "-"
+        table.add_row(metric.name, also, metric.task, metric.title, metric.score)
     show(table)
 
 

@@ -26,6 +26,7 @@ from bentham.cli.remote.formatting import (
     sizes,
 )
 from bentham.errors import InvalidInput, NotFound
+from bentham.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from bentham.client import Client
@@ -217,17 +218,19 @@ def upload(
 
 def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "DatasetView":
     """Find a dataset by its id or name; your own take precedence over shared ones."""
+    visible = list(client.datasets())
     found = [
         dataset
-        for dataset in client.datasets()
+        for dataset in visible
         if text in (dataset.id, dataset.name) and (tenant is None or dataset.tenant in ("", tenant))
     ]
     if not found:
-        raise NotFound(
-            f"there is no dataset {text!r}; bentham dataset list shows the existing ones, and "
-            "bentham dataset add FILE adds one",
-            404,
+        others = did_you_mean(
+            text,
+            [dataset.name for dataset in visible],
+            "; bentham dataset list shows the existing ones, and bentham dataset add FILE adds one",
         )
+        raise NotFound(f"there is no dataset {text!r}{others}", 404)
     own = [dataset for dataset in found if dataset.tenant]
     if len(own) > 1:
         ids = ", ".join(dataset.id for dataset in own[:4])

@@ -25,7 +25,7 @@ from bentham.cli.remote.formatting import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bentham.cli.remote.tables import Listing
+    from bentham.cli.remote.tables import FittingTable
     from bentham.wire import DeviceView, TrialView
 
 device_app = typer.Typer(help="Devices, which run trials.", no_args_is_help=True)
@@ -184,7 +184,7 @@ def show_trial(
     )
 
 
-def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> "Listing":
+def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> "FittingTable":
     """Return a table with one row per trial."""
     table = grid(
         ["id", "~model", "??~dataset", "???~device", figures("score"), "state", "?>started"], title

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bentham.cli.remote.tables import Column, Listing
+from bentham.cli.remote.tables import FittingTable, TableColumn
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -36,19 +36,21 @@ def show(*parts: RenderableType) -> None:
         console.print(part)
 
 
-def grid(columns: Sequence[str | Column], title: str | None = None) -> Listing:
+def grid(columns: Sequence[str | TableColumn], title: str | None = None) -> FittingTable:
     """Return a table that fits the terminal.
 
     Before a column's name, '>' aligns it right, '~' lets it wrap, and '?' lets it be left out if
     the table does not fit; with more '?' it is left out earlier.
     """
-    return Listing([_column(each) if isinstance(each, str) else each for each in columns], title)
+    return FittingTable(
+        [_column(each) if isinstance(each, str) else each for each in columns], title
+    )
 
 
-def _column(text: str) -> Column:
+def _column(text: str) -> TableColumn:
     name = text.lstrip(">~?")
     marks = text.removesuffix(name)
-    return Column(name, _texts, ">" in marks, "~" in marks, marks.count("?"))
+    return TableColumn(name, _texts, ">" in marks, "~" in marks, marks.count("?"))
 
 
 def _texts(values: Sequence[object]) -> list[str]:
@@ -57,9 +59,9 @@ def _texts(values: Sequence[object]) -> list[str]:
 
 def figures(
     name: str, shown: Callable[[Sequence[Any]], list[str]] | None = None, optional: int = 0
-) -> Column:
+) -> TableColumn:
     """Return a column of numbers whose decimal points are aligned; its values are not yet texts."""
-    return Column(name, shown or numbers, right=True, optional=optional)
+    return TableColumn(name, shown or numbers, right=True, optional=optional)
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> Grid:

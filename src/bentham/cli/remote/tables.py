@@ -24,7 +24,7 @@ _JOINTS = re.compile(r"(?<=\w[-_/.])(?=[^\W\d_])")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table.
 
     Attributes:
@@ -43,10 +43,10 @@ class Column:
 
 
 @dataclass(slots=True)
-class Listing:
+class FittingTable:
     """A table whose columns are laid out for the width that there is."""
 
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     title: str | None = None
     _rows: list[tuple[Any, ...]] = field(default_factory=list)
     _styles: list[str | None] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Listing:
 
 
 def _widths(
-    columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int
+    columns: Sequence[TableColumn], texts: Sequence[Sequence[str]], width: int
 ) -> tuple[list[int], list[str]]:
     """Return the width of each column, 0 if it is left out, and the names of those left out."""
     full, least = [], []
@@ -127,7 +127,7 @@ def _taken(widths: Sequence[int], kept: Sequence[int]) -> int:
     return sum(widths[at] + FRAME for at in kept) + 1
 
 
-def _shrink(given: dict[int, int], columns: Sequence[Column], excess: int) -> None:
+def _shrink(given: dict[int, int], columns: Sequence[TableColumn], excess: int) -> None:
     """Make the widest columns narrower if even the necessary ones do not fit: words are broken."""
     for _ in range(excess):
         widest = max(given, key=lambda at: (columns[at].wraps and given[at] > 4, given[at]))
