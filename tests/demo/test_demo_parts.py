@@ -34,6 +34,7 @@ def study(name: str, index: int, models: int = 2, score: float = 0.9) -> wire.St
         id=name, tenant="tenant", name=name, dataset="", metric="rmse", state="open", reason="",
         weight=1.0, floor=0.0, rows=100, columns=5, stop=wire.StopRules(), created=100.0 + index,
         models=models, untried=0, trials=counts, device_seconds=3.0, incumbent=best,
+        gained=wire.Gained(last_hour=0.1, last_day=0.1),
     )  # fmt: skip
 
 
