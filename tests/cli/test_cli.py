@@ -305,3 +305,21 @@ def test_comparison_with_the_paper(bentham: Bentham, small: Path) -> None:
     )
     assert alone["trials"] == theirs["trials"]
     assert ours["history"] == theirs["history"]
+
+
+def test_studies_may_end_early(bentham: Bentham, small: Path) -> None:
+    everything, early, paper = (
+        json.loads(bentham("simulate", small, "--json", *options).out)
+        for options in ([], ["--gain-share", 0.05], ["--policy", "mdmt", "--prior", "sample"])
+    )
+    assert (everything["gain_share"], everything["happiness"]) == (0.0, 1.0)
+    for run in (everything, early):
+        used = sum(trial["end"] - trial["start"] for trial in run["trials"])
+        assert run["device_time"] == pytest.approx(used)
+    assert early["device_time"] < everything["device_time"]
+    start, end = early["curve"][0][1], early["curve"][-1][1]
+    assert early["happiness"] == pytest.approx(1.0 - end / start)
+    done = bentham("simulate", small, "--gain-share", 0.05, "--paper", "--json")
+    assert json.loads(done.out)[1]["trials"] == paper["trials"]  # the paper runs every model
+    shown = bentham("simulate", small, "--gain-share", 0.05).out
+    assert f"{early['happiness']:.2%}" in shown

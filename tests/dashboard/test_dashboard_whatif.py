@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from playwright.sync_api import Page, expect
 from support.boards import Board
 from support.browsers import Visits, axe
-from support.dashboards import go, sign_in
+from support.dashboards import go, sign_in, visit
 
 
 def create_work(board: Board) -> str:
@@ -77,7 +77,7 @@ def test_an_operator_asks_and_saves_the_picture(
     other = visits.open()
     sign_in(other, board.address, ada)
     expect(other.get_by_role("link", name="What if")).to_have_count(0)
-    other.evaluate("location.hash = '#/whatif'")
+    visit(other, "whatif")
     expect(other.get_by_text("There is no such page.")).to_be_visible()
 
 

@@ -28,7 +28,9 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
         grid.add_column("ratio", justify="right", no_wrap=True)
     for level in LEVELS:
         grid.add_column(f"to {level:g}", justify="right", no_wrap=True)
-    grid.add_column("end", justify="right", no_wrap=True)
+    ends_early = any(run.experiment.gain_share for run in outcomes)
+    for name in ("happiness", "used") if ends_early else ("end",):
+        grid.add_column(name, justify="right", no_wrap=True)
     baseline = _regrets(first)
     for name, runs in grouped.items():
         regrets = _regrets(runs)
@@ -38,13 +40,19 @@ def print_comparison(outcomes: Sequence[Outcome]) -> None:
             positive = np.all(baseline > 0.0) and np.all(regrets > 0.0)
             cells.append(_number(_geometric_mean(regrets / baseline)) if positive else "-")
         cells += [_times([run.time_to()[str(level)] for run in runs]) for level in LEVELS]
-        cells.append(_number(float(np.mean([run.run.regret.end_time for run in runs]))))
+        if ends_early:
+            cells.append(f"{np.mean([run.run.regret.happiness for run in runs]):.2%}")
+            cells.append(_number(float(np.mean([run.run.device_time for run in runs]))))
+        else:
+            cells.append(_number(float(np.mean([run.run.regret.end_time for run in runs]))))
         grid.add_row(*cells)
     console = Console()
     console.print(_title(first[0], repeats), highlight=False)
     console.print(grid)
+    ended = "\nhappiness: at the end; used: device time" if ends_early else ""
     console.print(
-        "[dim]regret: cumulative, summed over studies; to x: time until mean regret fell to x[/]",
+        "[dim]regret: cumulative, summed over studies; to x: time until mean regret fell to x"
+        f"{ended}[/]",
         highlight=False,
     )
 

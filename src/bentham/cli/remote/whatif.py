@@ -155,7 +155,7 @@ def _band(answer: "WhatIfAnswer") -> str:
 
 
 def _table(found: "WhatIf") -> RenderableType:
-    table = grid([">devices", ">Bentham", "10 to 90 %", ">round robin", "10 to 90 %"])
+    table = grid([">devices", ">Bentham", "~10 to 90 %", ">round robin", "~10 to 90 %"])
     known = {(answer.devices, answer.policy): answer for answer in found.answers}
     marks = {found.devices: "requested ", found.now: "now "}
     for devices in sorted({answer.devices for answer in found.answers}):

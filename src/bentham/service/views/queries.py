@@ -98,13 +98,16 @@ def token(look: Look, name: str) -> View:
 def studies(look: Look, state: str | None, limit: int, after: str | None) -> View:
     """Return a page of studies, newest first."""
     found, following = page(look.scope.studies(state), limit, after)
-    return {"items": [study_view(look.pool, each, False) for each in found], "next": following}
+    return {
+        "items": [study_view(look.pool, each, look.now, False) for each in found],
+        "next": following,
+    }
 
 
 @allowed(*OWNERS)
-def study(look: Look, name: str) -> View:
+def study(look: Look, name: str, *_: object) -> View:
     """Return one study."""
-    return study_view(look.pool, look.scope.study(name))
+    return study_view(look.pool, look.scope.study(name), look.now)
 
 
 @allowed(*OWNERS)
@@ -203,7 +206,7 @@ def datasets(look: Look, limit: int, after: str | None) -> View:
 
 
 @allowed(*OWNERS)
-def dataset(look: Look, name: str) -> View:
+def dataset(look: Look, name: str, *_: object) -> View:
     """Return one dataset."""
     return dataset_view(look.scope.dataset(name))
 
