@@ -155,7 +155,7 @@ def test_a_failing_process_raises_an_error(line: str, then: str, reason: str) ->
     process = ForecastProcess(Path(), None, command, seconds=1.0 if "sleep" in then else DEADLINE)
 
     async def read() -> None:
-        async with aclosing(process(WhatIfCreate(), 0.0)) as pieces:
+        async with aclosing(process(WhatIfCreate(), 0.0, ())) as pieces:
             async for _ in pieces:
                 pass
 
@@ -185,7 +185,8 @@ def test_closing_ends_the_process() -> None:
     command = (sys.executable, "-c", PRINTING.format('{"progress": 0}', then))
 
     async def read() -> int:
-        async with aclosing(ForecastProcess(Path(), None, command)(WhatIfCreate(), 0.0)) as pieces:
+        process = ForecastProcess(Path(), None, command)
+        async with aclosing(process(WhatIfCreate(), 0.0, ())) as pieces:
             async for piece in pieces:
                 if piece["progress"]:
                     break
@@ -260,7 +261,7 @@ def _runs(pid: int) -> bool:
 def test_the_process_ends_with_its_input(tmp_path: Path) -> None:
     with serving(lambda: open_log(folder=tmp_path / "data")) as service:
         service.study(service.tenant("a"), models=30)
-    question = {"regret": None, "devices": None, "draws": 256, "seed": 0, "now": 0.0}
+    question: dict[str, Any] = {"regret": None, "devices": None, "draws": 256, "seed": 0, "now": 0.0, "away": []}
     request = {"data": str(tmp_path / "data"), "database": None, **question}
     with subprocess.Popen(
         [sys.executable, "-m", "bentham.forecast"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

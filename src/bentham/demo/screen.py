@@ -101,8 +101,8 @@ def _devices(progress: RunProgress) -> list[Text]:
                 (description, TEXT_WIDTH),
             )
         )
-    registered = progress.overview.devices.registered if progress.overview.devices else 0
-    return lines + [Text("idle", FAINT)] * (registered - len(lines))
+    present = progress.overview.devices.present if progress.overview.devices else 0
+    return lines + [Text("idle", FAINT)] * (present - len(lines))
 
 
 def line(*cells: tuple[Text | str, int]) -> Text:

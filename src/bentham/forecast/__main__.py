@@ -46,7 +46,7 @@ def _answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     finally:
         log.close()
     question = Question(request["regret"], request["devices"], request["draws"], request["seed"])
-    yield from forecast(pool, question, request["now"])
+    yield from forecast(pool, question, request["now"], request["away"])
 
 
 def _write(piece: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ soon; later worlds refine it.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,7 @@ def forecast(
     pool: Pool,
     question: Question,
     now: float,
+    away: Collection[str] = (),
     *,
     seconds: float = SECONDS,
     decisions: int = MOST_DECISIONS,
@@ -49,11 +50,13 @@ def forecast(
 ) -> Iterator[dict[str, Any]]:
     """Yield the result piece by piece: the fields of each dict replace those before.
 
+    The devices `away` do not count.
+
     After `seconds` it ends with the worlds simulated so far; each simulation makes at most
     `decisions` decisions. The pool is not changed, and must not be changed in the meantime.
     """
     deadline = clock() + seconds
-    start = StartingPoint.of(pool, now)
+    start = StartingPoint.of(pool, now, away)
     current = len(start.devices)
     requested = question.devices or max(1, min(MOST_DEVICES, 2 * current))
     draws = _draws(start, question.draws, question.seed)

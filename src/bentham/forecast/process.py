@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,11 @@ class ForecastProcess:
         self._command, self._seconds = command, seconds
 
     async def __call__(
-        self, question: WhatIfCreate, now: float
+        self, question: WhatIfCreate, now: float, away: Collection[str]
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the result piece by piece; closing the generator ends the process."""
         request = {**self._location, **question.model_dump(), "now": now, "seed": 0}
+        request["away"] = list(away)
         process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,  # arguments are public, and a database URL is secret

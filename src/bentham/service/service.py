@@ -67,7 +67,7 @@ class Service:
         self.catalog = catalog
         self.intake = Intake(files)
         self.estimates = Estimates()
-        self.whatifs = WhatIfs(forecaster, engine.clock.time)
+        self.whatifs = WhatIfs(forecaster, engine.clock.time, lambda: engine.working.leases.away)
         self.listeners: Counter[str] = Counter()  # open streams, by token
         self._replays = Replays()
         self._latency = latency
@@ -385,14 +385,14 @@ class Service:
             items += await self.read(token, queries.heatmap, turn, models)
         return {"models": list(models), "next": following, "items": items}
 
-    async def gauges(self, token: str) -> dict[str, float]:
-        """Return the gauges for a monitoring system."""
-        found = await self.read(token, queries.gauges, self.estimates)
+    async def gauges(self, token: str) -> dict[str, float | dict[str, float]]:
+        """Return the gauges for a monitoring system; a dict has a value for each label."""
+        found, head = await self.read(token, queries.gauges, self.estimates)
         lag = self.engine.lag
         return {
             **found,
             "bentham_event_log_lag": lag,
-            "bentham_event_log_head": found["bentham_event_log_head"] - lag,
+            "bentham_event_log_head": head - lag,
             "bentham_ready": 1.0 if self.ready else 0.0,
         }
 

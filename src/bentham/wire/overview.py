@@ -42,10 +42,11 @@ class Queue(ResponseBody):
 
 
 class DeviceCounts(ResponseBody):
-    """The devices, for operators only."""
+    """The devices that are present, how many of them run a trial, and those that are away."""
 
-    registered: int
+    present: int
     busy: int
+    away: int
 
 
 class ThroughputView(ResponseBody):

@@ -90,7 +90,7 @@ def _summary(server: str, overview: "Overview") -> RenderableType:
     queue, ended = overview.queue, overview.throughput
     rows = [("server", f"{server}, {moment(overview.time)}")]
     if overview.devices is not None:
-        rows.append(("devices", f"{overview.devices.busy} of {overview.devices.registered} busy"))
+        rows.append(("devices", f"{overview.devices.busy} of {overview.devices.present} busy"))
     rows += [
         ("waiting", f"{queue.open_studies:,} open studies, {queue.untried_arms:,} untried arms"),
         (

@@ -87,8 +87,9 @@ class WorkingState:
 
     def pass_time(self) -> None:
         """Apply the events that are due by time alone."""
-        now = self.now()
-        for new_events in overdue(self.pool, self.leases, now, self._clock.instant()):
+        now, instant = self.now(), self._clock.instant()
+        self.leases.now_away(instant)
+        for new_events in overdue(self.pool, self.leases, now, instant):
             self.record(new_events, now)
         if not self._unchecked:
             self._unchecked = ending_by_gain(self.pool)
@@ -127,12 +128,16 @@ class WorkingState:
         return subject
 
     def renew_all(self) -> None:
-        """Give all running trials a full lease, and count all devices as seen now."""
+        """Give all running trials a full lease, and count the devices as seen now.
+
+        Those that are away stay away until their next sign of life.
+        """
         instant, now = self._clock.instant(), self.now()
         for trial in self.pool.running:
             self.leases.grant(trial, instant)
         for device in self.pool.devices:
-            self.leases.saw(device, instant, now)
+            if device not in self.leases.away:
+                self.leases.saw(device, instant, now)
 
     def renew(self, trial: str, device: str) -> None:
         """Renew the lease of a trial whose device reports that it still runs."""

@@ -7,7 +7,7 @@ must not block the event loop.
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing, suppress
 from typing import Any, Protocol
 
@@ -31,18 +31,26 @@ logger = structlog.get_logger("bentham.whatif")
 class Forecaster(Protocol):
     """Computes a what-if."""
 
-    def __call__(self, question: WhatIfCreate, now: float) -> AsyncGenerator[dict[str, Any], None]:
+    def __call__(
+        self, question: WhatIfCreate, now: float, away: Collection[str]
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the result piece by piece: the fields of each replace those before.
 
-        Raises a BenthamError if it fails, and stops at once when it is closed.
+        The devices `away` do not count. Raises a BenthamError if it fails, and stops at once when
+        it is closed.
         """
 
 
 class WhatIfs:
     """The what-ifs of one instance."""
 
-    def __init__(self, forecaster: Forecaster | None, clock: Callable[[], float]):
-        self._forecaster, self._clock = forecaster, clock
+    def __init__(
+        self,
+        forecaster: Forecaster | None,
+        clock: Callable[[], float],
+        away: Callable[[], Collection[str]],
+    ):
+        self._forecaster, self._clock, self._away = forecaster, clock, away
         self._views: dict[str, View] = {}  # oldest first
         self._questions: dict[str, WhatIfCreate] = {}  # waiting or running
         self._waiting: deque[str] = deque()
@@ -51,7 +59,7 @@ class WhatIfs:
         self._task: asyncio.Task[None] | None = None
 
     def ask(self, question: WhatIfCreate, devices: int, now: float, key: str = "") -> View:
-        """Queue a what-if; `devices` is the current number of devices."""
+        """Queue a what-if; `devices` is the number of devices that are present."""
         if key and (known := self._find_by_key(key)) is not None:
             return known
         if self._forecaster is None:
@@ -145,7 +153,7 @@ class WhatIfs:
         view["state"] = "running"
         state, reason = "failed", "internal server error; the server's log has the details"
         try:
-            async with aclosing(forecaster(question, self._clock())) as pieces:
+            async with aclosing(forecaster(question, self._clock(), tuple(self._away()))) as pieces:
                 async for piece in pieces:
                     view.update({key: piece[key] for key in _RESULT_FIELDS & piece.keys()})
             state, reason = "complete", ""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from bentham.core.gaussian.shortfall import Shortfall
 from bentham.core.theory.regret import happiness
+from bentham.service.engine.leases import Leases
 from bentham.service.engine.scope import Scope
 from bentham.service.fold.entities import Study, Tenant
 from bentham.service.fold.pool import Pool
@@ -43,7 +44,12 @@ class RegretSum:
 
 
 def overview_view(
-    pool: Pool, scope: Scope, estimates: Estimates, now: float, latency: View | None = None
+    pool: Pool,
+    scope: Scope,
+    leases: Leases,
+    estimates: Estimates,
+    now: float,
+    latency: View | None = None,
 ) -> View:
     """Return the regret estimate, shares of device time, queue and throughput.
 
@@ -78,7 +84,7 @@ def overview_view(
                 "happiness": part.happiness(),
             }
         )
-    busy = sum(device.trial is not None for device in pool.devices.values())
+    counts = {"present": leases.present, "busy": len(pool.running), "away": len(leases.away)}
     return {
         "time": now,
         **total.regret(),
@@ -89,7 +95,7 @@ def overview_view(
             "last_ten_minutes": pool.throughput.ended(now, 10, own),
             "last_hour": pool.throughput.ended(now, 60, own),
         },
-        "devices": None if own else {"registered": len(pool.devices), "busy": busy},
+        "devices": None if own else counts,
         "decisions": sum(len(tenant.trials) for tenant in scope.tenants()),
         "leases_lost": sum(tenant.leases_lost for tenant in scope.tenants()),
         "latency": None if own else latency,

@@ -183,13 +183,13 @@ def decisions(look: Look, leased: list[tuple[float, TrialLeased]]) -> list[View]
 @allowed(*RUNNERS)
 def devices(look: Look) -> list[View]:
     """Return all devices for an admin; for a device's token, those that it registered."""
-    return [device_view(each, look.leases.seen(each.name)) for each in look.scope.devices()]
+    return [device_view(each, look.leases) for each in look.scope.devices()]
 
 
 @allowed(*RUNNERS)
 def device(look: Look, name: str) -> View:
     """Return one device."""
-    return device_view(look.scope.device(name), look.leases.seen(name))
+    return device_view(look.scope.device(name), look.leases)
 
 
 # -- datasets
@@ -262,13 +262,15 @@ def head(look: Look) -> int:
 @allowed(*OWNERS)
 def overview(look: Look, estimates: Estimates, latency: View | None) -> View:
     """Return the regret estimate, device time by tenant, queue and throughput."""
-    return overview_view(look.pool, look.scope, estimates, look.now, latency)
+    return overview_view(look.pool, look.scope, look.leases, estimates, look.now, latency)
 
 
 @allowed(*OWNERS)
 def begin_replay(look: Look, replays: Replays) -> Future[None] | None:
     """Start the comparison with round robin, for an operator; return what to wait for, if any."""
-    return replays.renew(look.whole(), look.now) if look.scope.everything else None
+    if not look.scope.everything:
+        return None
+    return replays.renew(look.whole(), look.leases, look.now)
 
 
 @allowed(*OWNERS)
@@ -283,7 +285,7 @@ def trend(
 @allowed(*OWNERS)
 def timeline(look: Look, seconds: float, limit: int) -> View:
     """Return which device ran what, and for which tenant."""
-    return timeline_view(look.pool, look.scope, look.now, seconds, limit)
+    return timeline_view(look.pool, look.scope, look.leases, look.now, seconds, limit)
 
 
 @allowed(*OWNERS)
@@ -311,23 +313,22 @@ def costs(look: Look) -> View:
 
 @allowed(*ADMIN)
 def device_count(look: Look) -> tuple[int, float]:
-    """Return the number of devices, and the time."""
-    return len(look.whole().devices), look.now
+    """Return the number of devices that are present, and the time."""
+    return look.leases.present, look.now
 
 
 @allowed(*RUNNERS)
-def gauges(look: Look, estimates: Estimates) -> dict[str, float]:
-    """Return the pool's gauges for a monitoring system."""
+def gauges(look: Look, estimates: Estimates) -> tuple[dict[str, float | dict[str, float]], int]:
+    """Return the pool's gauges (a dict has a value for each label), and the number of events."""
     pool = look.whole()
-    devices, busy = len(pool.devices), len(pool.running)
+    present, busy = look.leases.present, len(pool.running)
     served = [study for study in pool.studies.values() if study.served]
     gaps = estimates.of_studies(pool, served).values()
     return {
         "bentham_leases_lost": pool.leases_lost,
-        "bentham_event_log_head": pool.sequence,
         "bentham_regret_estimate": sum(gaps) / len(gaps) if gaps else 0.0,
-        "bentham_devices": devices,
+        "bentham_devices": {"present": present, "away": len(look.leases.away)},
         "bentham_devices_busy": busy,
-        "bentham_device_utilisation": busy / devices if devices else 0.0,
+        "bentham_device_utilisation": busy / present if present else 0.0,
         "bentham_studies_open": len(served),
-    }
+    }, pool.sequence
