@@ -144,7 +144,8 @@ def overview() -> wire.Overview:
         tenants=[], latency=None,
         queue=wire.Queue(open_studies=1, untried_arms=1),
         throughput=wire.ThroughputView(last_ten_minutes=1, last_hour=1),
-        devices=wire.DeviceCounts(present=2, busy=2, away=0), decisions=3, leases_lost=0,
+        devices=wire.DeviceCounts(present=2, busy=2, away=0), no_device=False,
+        decisions=3, leases_lost=0,
     )  # fmt: skip
 
 

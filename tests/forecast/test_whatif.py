@@ -261,7 +261,14 @@ def _runs(pid: int) -> bool:
 def test_the_process_ends_with_its_input(tmp_path: Path) -> None:
     with serving(lambda: open_log(folder=tmp_path / "data")) as service:
         service.study(service.tenant("a"), models=30)
-    question: dict[str, Any] = {"regret": None, "devices": None, "draws": 256, "seed": 0, "now": 0.0, "away": []}
+    question: dict[str, Any] = {
+        "regret": None,
+        "devices": None,
+        "draws": 256,
+        "seed": 0,
+        "now": 0.0,
+        "away": [],
+    }
     request = {"data": str(tmp_path / "data"), "database": None, **question}
     with subprocess.Popen(
         [sys.executable, "-m", "bentham.forecast"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -1,6 +1,10 @@
 """Devices are present, away since their last sign of life, or gone."""
 
+import json
+import re
+
 import pytest
+import structlog
 from support.service_app import NOON, Service, serving
 
 from bentham.forecast import Question, forecast
@@ -92,3 +96,109 @@ def test_a_device_that_registers_again_is_present(service: Service) -> None:
     assert presence(service) == ("present", None)
     service.clock.advance(59.0)
     assert service.get("/v1/overview")["devices"] == {"present": 1, "busy": 0, "away": 0}
+
+
+def stranded(service: Service, token: str = "") -> bool:
+    shown = service.get("/v1/overview", token)["no_device"]
+    assert isinstance(shown, bool)
+    return shown
+
+
+def metric(service: Service, name: str) -> float:
+    lines = service.request("GET", "/metrics").body.decode().splitlines()
+    (value,) = [line.split()[1] for line in lines if line.startswith(f"{name} ")]
+    return float(value)
+
+
+def test_work_that_waits_while_no_device_is_alive_is_said_once(service: Service) -> None:
+    busy, idle = service.tenant("busy"), service.tenant("idle")
+    device = service.device()
+    study = service.study(busy, models=2)
+    lease = service.lease(device)
+    assert (stranded(service), metric(service, "bentham_work_without_devices")) == (False, 0.0)
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(5):
+            service.clock.advance(30.0)
+            service.get("/v1/studies")
+        assert (stranded(service), stranded(service, busy)) == (True, True)
+        assert not stranded(service, idle)  # it learns nothing of the pool
+        assert metric(service, "bentham_work_without_devices") == 1.0
+        assert service.lease(device) is not None
+        service.clock.advance(1.0)
+        assert (stranded(service), stranded(service, busy)) == (False, False)
+        service.post(f"/v1/studies/{study}/close", None, busy).ok()
+    requests = ("request", "requests")
+    told = [
+        (line.pop("event"), line)
+        for line in lines
+        if line.pop("log_level") != "debug" and line["event"] not in requests
+    ]
+    assert told == [
+        (
+            "lease lost",
+            {
+                "device": "gpu", "trial": lease["trial"], "model": "m0", "study": "s",
+                "tenant": "busy", "reason": "the lease ran out",
+            },
+        ),
+        ("device away", {"device": "gpu", "silent_seconds": 60.0}),
+        ("work waits and no device is alive", {"tenants": 1, "devices_away": 1}),
+        ("device back", {"device": "gpu"}),
+        ("no work waits for a device any more", {"devices": 1}),
+        ("study closed", {"study": "s", "tenant": "busy", "reason": "closed by request"}),
+    ]  # fmt: skip
+
+
+def test_pages_are_told_without_an_event_in_the_log(service: Service) -> None:
+    busy, idle = service.tenant("busy"), service.tenant("idle")
+    device = service.device()
+    service.study(busy)
+    listeners = {name: service.begin("GET", "/v1/events", token=token)
+                 for name, token in (("", ""), ("busy", busy), ("idle", idle))}  # fmt: skip
+    service.until(lambda: all(each.chunks for each in listeners.values()))
+    events = service.pool.sequence
+    service.clock.advance(60.0)
+    service.get("/v1/devices")
+    assert service.pool.sequence == events
+    service.lease(device)
+    service.clock.advance(1.0)
+    service.get("/v1/devices")
+    texts = {name: b"".join(each.chunks).decode() for name, each in listeners.items()}
+    for each in listeners.values():
+        each.hang_up()
+        service.finish(each)
+    found = {name: re.findall(r"(?m)^event: (device\S*|no-device)\ndata: (.*)$", text)
+             for name, text in texts.items()}  # fmt: skip
+    kinds = {name: [kind for kind, _ in each] for name, each in found.items()}
+    assert kinds == {
+        "": ["device-away", "no-device", "device-back", "no-device"],
+        "busy": ["no-device", "no-device"],
+        "idle": [],
+    }
+    assert json.loads(found[""][0][1])["presence"] == "away"
+    for name in ("", "busy"):
+        told = [json.loads(data)["no_device"] for kind, data in found[name] if kind == "no-device"]
+        assert told == [True, False]
+    session = service.post("/v1/session", {"token": busy}, None).ok()
+    assert {"device-away", "device-back", "no-device"} <= set(session["events"])
+    assert session["no_device"] is False
+
+
+def test_a_reached_limit_is_logged_once(service: Service) -> None:
+    tenant = service.tenant("a", limits={"running_trials": 1})
+    device = service.device()
+    service.study(tenant, models=20)
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(15):
+            lease = service.lease(device)
+            service.clock.advance(10.0)
+            service.report(device, lease, score=0.5).ok()
+            service.clock.advance(0.25)
+            service.get("/v1/devices")
+        assert service.get("/v1/overview")["tenants"][0]["reached"] is None
+        service.lease(device)
+        assert service.get("/v1/overview")["tenants"][0]["reached"] == "running-trials"
+    reached = [line for line in lines if line["event"] == "limit reached"]
+    assert [(line["tenant"], line["limit"], line["most"]) for line in reached] == [
+        ("a", "running-trials", 1)
+    ]

@@ -52,11 +52,11 @@ OVERVIEW: dict[str, Any] = {
     "happiness": 0.9, "latency": {"decisions": 99, "median": 0.001, "p99": 0.004},
     "queue": {"open_studies": 3, "untried_arms": 1234},
     "throughput": {"last_ten_minutes": 12, "last_hour": 60}, "decisions": 99, "leases_lost": 1,
-    "devices": {"present": 4, "busy": 3, "away": 1},
+    "devices": {"present": 4, "busy": 3, "away": 1}, "no_device": False,
     "tenants": [{"tenant": "v" * 63, "weight": 2.0, "open_studies": 3, "running_trials": 3,
                  "device_seconds": 1e6, "share": 0.75, "regret_estimate": 0.03,
                  "limits": {"running_trials": 4}, "device_seconds_today": 60.0,
-                 "happiness": 0.9}],
+                 "happiness": 0.9, "reached": "running-trials"}],
 }  # fmt: skip
 ISSUED: dict[str, Any] = {
     "id": "0123456789ab", "role": "device", "tenant": None, "label": LONG, "created": NOW,

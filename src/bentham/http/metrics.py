@@ -42,6 +42,7 @@ class Metrics:
             "bentham_event_log_head": "Events in the log.",
             "bentham_regret_estimate": "Mean regret of open studies (estimate).",
             "bentham_devices": "Devices that are present, and those that are away.",
+            "bentham_work_without_devices": "Whether work waits and no device is alive (1 or 0).",
             "bentham_devices_busy": "Devices running a trial.",
             "bentham_device_utilisation": "Busy devices divided by those that are present.",
             "bentham_studies_open": "Studies being served.",

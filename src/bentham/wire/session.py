@@ -30,4 +30,5 @@ class SessionView(ResponseBody):
     tenant: str | None
     csrf: str | None
     version: str
-    events: list[str] = []  # the kinds of events that a page can listen to
+    events: list[str] = []  # the kinds of events and messages that a page can listen to
+    no_device: bool = False  # whether work waits and no device is alive

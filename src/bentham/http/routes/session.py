@@ -9,7 +9,7 @@ from bentham.http.context import context_of, look, request_id, session_of
 from bentham.http.openapi import PROBLEMS
 from bentham.http.responses import answered
 from bentham.http.sessions import ENDED, Session
-from bentham.service import Caller, Forbidden, Unauthenticated, queries, shown_kinds
+from bentham.service import MESSAGES, Caller, Forbidden, Unauthenticated, queries, shown_kinds
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["session"])
 logger = structlog.get_logger("bentham.http")
@@ -24,7 +24,7 @@ async def sign_in(request: Request, body: wire.SignIn) -> Response:
     and when the server restarts.
     """
     context, token = context_of(request), body.token.strip()
-    caller = await context.service.read(token, queries.caller)
+    caller, no_device = await context.service.read(token, queries.session)
     if caller.role == "device":
         raise Forbidden("a device token cannot sign in; use an admin's or a tenant's token")
     previous = session_of(request)
@@ -32,7 +32,7 @@ async def sign_in(request: Request, body: wire.SignIn) -> Response:
         context.sessions.end(previous)
     session, cookie = context.sessions.begin(caller.token, token, body.keep)
     logger.info("signed in", token=caller.token, request=request_id(request))
-    response = _session_response(session, caller, session.csrf)
+    response = _session_response(session, caller, no_device, session.csrf)
     response.headers["set-cookie"] = cookie
     return response
 
@@ -45,7 +45,7 @@ async def show_session(request: Request) -> Response:
     if session_of(request) is None and "authorization" not in request.headers:
         return Response(status_code=204)
     session = _required_session(request)
-    return _session_response(session, await look(request, queries.owner))
+    return _session_response(session, *await look(request, queries.session))
 
 
 @router.delete("/session", status_code=204, response_class=Response)
@@ -62,7 +62,9 @@ def _required_session(request: Request) -> Session:
     return session
 
 
-def _session_response(session: Session, caller: Caller, csrf: str | None = None) -> Response:
+def _session_response(
+    session: Session, caller: Caller, no_device: bool, csrf: str | None = None
+) -> Response:
     return answered(
         {
             "id": session.name,
@@ -70,6 +72,7 @@ def _session_response(session: Session, caller: Caller, csrf: str | None = None)
             "tenant": caller.tenant,
             "csrf": csrf,
             "version": __version__,
-            "events": shown_kinds(),
+            "events": [*shown_kinds(), *MESSAGES],
+            "no_device": no_device,
         }
     )

@@ -46,16 +46,16 @@ Run = tuple[str, str, float, float | None]  # a past run: dataset, model, score,
 # -- the caller
 
 
-@allowed(*EVERY_ROLE)
-def caller(look: Look) -> Caller:
-    """Return the caller."""
-    return look.caller
-
-
 @allowed(*OWNERS)
 def owner(look: Look) -> Caller:
     """Return the caller, an admin or a tenant."""
     return look.caller
+
+
+@allowed(*EVERY_ROLE)
+def session(look: Look) -> tuple[Caller, bool]:
+    """Return the caller, and whether its work waits with no device present."""
+    return look.caller, look.no_device
 
 
 @allowed(*ADMIN)
@@ -262,7 +262,7 @@ def head(look: Look) -> int:
 @allowed(*OWNERS)
 def overview(look: Look, estimates: Estimates, latency: View | None) -> View:
     """Return the regret estimate, device time by tenant, queue and throughput."""
-    return overview_view(look.pool, look.scope, look.leases, estimates, look.now, latency)
+    return overview_view(look, estimates, latency)
 
 
 @allowed(*OWNERS)
@@ -327,6 +327,7 @@ def gauges(look: Look, estimates: Estimates) -> tuple[dict[str, float | dict[str
     return {
         "bentham_leases_lost": pool.leases_lost,
         "bentham_regret_estimate": sum(gaps) / len(gaps) if gaps else 0.0,
+        "bentham_work_without_devices": look.no_device,
         "bentham_devices": {"present": present, "away": len(look.leases.away)},
         "bentham_devices_busy": busy,
         "bentham_device_utilisation": busy / present if present else 0.0,

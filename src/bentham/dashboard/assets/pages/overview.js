@@ -60,7 +60,7 @@ export async function open(context) {
     state.skew = found.time - Date.now() / 1000;
     showTiles(tiles, found);
     shares.set(found.tenants);
-    const idle = admin && found.devices.present === 0;
+    const idle = admin && found.devices.present === 0 && !found.no_device; // the banner says the rest
     warning.replaceChildren(...(idle ? [noDevices()] : []));
     return found;
   }
