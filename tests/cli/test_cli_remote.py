@@ -303,7 +303,7 @@ def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
         [Group(Text("all is well")), Unavailable("the server is down"), KeyboardInterrupt()]
     )
 
-    def render(_: Client) -> Group:
+    def render(*_: object) -> Group:
         view = next(views)
         if isinstance(view, BaseException):
             raise view

@@ -20,6 +20,7 @@ ALLOWED = {
     "storage": {"errors"},
     "tables": {"core", "errors"},
     "wire": set(),
+    "terminal": set(),
     "client": {"wire", "errors"},
     "training": {"errors"},
     "executors": {"wire", "tables", "training", "errors"},
@@ -34,7 +35,7 @@ ALLOWED = {
     "forecast": {"core", "service", "storage", "wire", "errors"},
     "http": {"dashboard", "service", "storage", "tables", "training", "wire", "errors", ""},
     "demo": {"core", "tables", "sim", "experiments", "wire", "client", "training", "executors"}
-    | {"subprocesses", "errors"},
+    | {"subprocesses", "terminal", "errors"},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
     | {
         "storage",
@@ -47,7 +48,7 @@ ALLOWED = {
         "worker",
         "training",
     }
-    | {"demo"}
+    | {"demo", "terminal"}
     | {"errors", ""},
     "__main__": {"cli"},
 }

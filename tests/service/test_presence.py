@@ -202,3 +202,55 @@ def test_a_reached_limit_is_logged_once(service: Service) -> None:
     assert [(line["tenant"], line["limit"], line["most"]) for line in reached] == [
         ("a", "running-trials", 1)
     ]
+
+
+def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> None:
+    one, two = service.tenant("one", limits={"running_trials": 1}), service.tenant("two")
+    device = service.device("d1")
+    for name in ("d2", "d3"):
+        service.device(name, device)
+    first = service.study(one, "first", {"a": 30.0, "b": 40.0}, floor=0.25)
+    lease = service.lease(device, "d1")
+    service.clock.advance(10.0)
+    service.report(device, lease, score=0.5).ok()
+    service.clock.advance(3600.0 - 15.0)
+    for name in ("d1", "d2", "d3"):
+        service.device(name, device)
+    lease = service.lease(device, "d1")
+    service.clock.advance(10.0)
+    (study,) = service.get("/v1/status", one)["studies"]
+    assert study == {
+        "study": first, "tenant": "one", "name": "first", "state": "open", "metric": "score",
+        "floor": 0.25, "best": 0.5, "model": "a", "gained": 0.25, "models": 2, "tried": 1,
+        "running": 1, "reason": "",
+    }  # fmt: skip
+    service.study(one, "second", {"c": 30.0, "d": 50.0})
+    service.study(two, "third", {"e": 30.0})
+    shown = service.get("/v1/status", one)
+    assert (shown["running_count"], shown["study_count"]) == (1, 2)
+    assert (shown["idle"], shown["away"]) == ([], [])
+    (run,) = shown["running"]
+    assert (run["id"], run["device"], run["name"]) == (lease["trial"], "d1", "first")
+    second, again = shown["studies"]
+    assert (second["name"], again["name"]) == ("second", "first")
+    assert second["reason"].startswith("Your limit of 1 running trial is reached; ask the operator")
+    pool = service.get("/v1/status")
+    assert {each["name"]: each["reason"] for each in pool["studies"]} == {
+        "first": "",
+        "second": "The limit of one of 1 running trial is reached; raise it, or wait for one to "
+        "end.",
+        "third": "No device is free for it yet: each runs what is expected to gain the most per "
+        "second.",
+    }
+    assert (pool["idle"], pool["away"], pool["study_count"]) == (["d2", "d3"], [], 3)
+    service.clock.advance(55.0)
+    service.lease(device, "d3")
+    pool = service.get("/v1/status", query="limit=1")
+    assert [each["name"] for each in pool["away"]] == ["d2"]
+    assert len(pool["studies"]) == 1
+    # A gain of more than an hour ago is no longer counted, and what is closed stays for its tenant.
+    service.post(f"/v1/studies/{first}/close", None, one).ok()
+    last = service.get("/v1/status", one)["studies"][-1]
+    assert (last["name"], last["gained"]) == ("first", 0.0)
+    assert last["reason"] == "The study is closed: closed by request."
+    assert "first" not in [each["name"] for each in service.get("/v1/status")["studies"]]

@@ -54,9 +54,24 @@ OVERVIEW: dict[str, Any] = {
     "throughput": {"last_ten_minutes": 12, "last_hour": 60}, "decisions": 99, "leases_lost": 1,
     "devices": {"present": 4, "busy": 3, "away": 1}, "no_device": False,
     "tenants": [{"tenant": "v" * 63, "weight": 2.0, "open_studies": 3, "running_trials": 3,
+                 "untried_arms": 9,
                  "device_seconds": 1e6, "share": 0.75, "regret_estimate": 0.03,
                  "limits": {"running_trials": 4}, "device_seconds_today": 60.0,
                  "happiness": 0.9, "reached": "running-trials"}],
+}  # fmt: skip
+STATUS: dict[str, Any] = {
+    "time": NOW, "running_count": 99, "study_count": 99, "idle": ["gpu-1"] * 20,
+    "away": [{"name": "d" * 63, "since": NOW - 100.0}],
+    "running": [{
+        "id": TRIAL["id"], "tenant": "v" * 63, "study": STUDY["id"], "name": LONG, "model": LONG,
+        "device": "d" * 63, "state": "running", "started": NOW - 60.0, "ended": None,
+        "cost": 120.0, "score": None, "reason": "",
+    }],
+    "studies": [{
+        "study": STUDY["id"], "tenant": "v" * 63, "name": LONG, "state": "open",
+        "metric": "average-precision", "floor": 0.5, "best": 0.93, "model": LONG, "gained": 0.1,
+        "models": 40, "tried": 7, "running": 0, "reason": LONG,
+    }],
 }  # fmt: skip
 ISSUED: dict[str, Any] = {
     "id": "0123456789ab", "role": "device", "tenant": None, "label": LONG, "created": NOW,
@@ -102,6 +117,11 @@ ROUTES: dict[str, object] = {
     f"GET /v1/trials/{TRIAL['id']}": TRIAL,
     f"GET /v1/decisions/{TRIAL['id']}": DECISION,
     "GET /v1/overview": OVERVIEW,
+    "GET /v1/status": STATUS,
+    f"GET /v1/studies/{STUDY['id']}/next": {
+        **dict.fromkeys(["expected_improvement", "cost", "rate", "value"]), "study": STUDY["id"],
+        "model": "svm", "reason": LONG, "waits": LONG,
+    },
     "POST /v1/history": {"studies": 2, "models": 3, "runs": 6},
     "GET /v1/history": "study,model,score,cost\nwine,svm,0.9,\n",
 }  # fmt: skip

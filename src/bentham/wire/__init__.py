@@ -34,6 +34,7 @@ from bentham.wire.overview import (
     Trend,
 )
 from bentham.wire.session import SessionView, SignIn
+from bentham.wire.status import MOST_SHOWN, AwayDevice, StatusView, StudyStatus
 from bentham.wire.studies import (
     Candidate,
     Improvement,
@@ -65,7 +66,9 @@ from bentham.wire.training import (
 from bentham.wire.whatif import WhatIf, WhatIfAnswer, WhatIfCreate, WhatIfCurve
 
 __all__ = [
+    "MOST_SHOWN",
     "Algorithm",
+    "AwayDevice",
     "Candidate",
     "ChangeView",
     "Column",
@@ -106,9 +109,11 @@ __all__ = [
     "Slug",
     "Split",
     "SplitAsked",
+    "StatusView",
     "StopRules",
     "StudyCreate",
     "StudyReopen",
+    "StudyStatus",
     "StudyView",
     "TenantChange",
     "TenantCreate",

@@ -29,6 +29,7 @@ class TenantOverview(ResponseBody):
     limits: Limits
     reached: Literal["running-trials", "device-time"] | None
     open_studies: int
+    untried_arms: int
     running_trials: int
     device_seconds: float
     device_seconds_today: float

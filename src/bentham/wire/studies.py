@@ -196,7 +196,8 @@ class Next(ResponseBody):
     """The model that would run next for a study, and why; if `model` is None, why there is none.
 
     `expected_improvement` is the study's own, unweighted; `rate` is expected improvement per unit
-    of `cost`, and `value` is what the policy ranks by.
+    of `cost`, and `value` is what the policy ranks by. `waits` says why it does not run now: a
+    limit, no device that is alive, or none that is free; it is empty if nothing prevents it.
     """
 
     study: str
@@ -206,6 +207,7 @@ class Next(ResponseBody):
     rate: float | None
     value: float | None
     reason: str
+    waits: str = ""
 
 
 class Candidate(ResponseBody):

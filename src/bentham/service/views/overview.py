@@ -53,14 +53,15 @@ def overview_view(look: Look, estimates: Estimates, latency: View | None = None)
     known = estimates.estimate(pool, _open(scope.current()))
     total, parts, open_studies, untried = RegretSum(), [], 0, 0
     for tenant in scope.tenants():
-        part, count = RegretSum(), 0
+        part, count, left = RegretSum(), 0, 0
         for study in _open(tenant.current.values()):
             count += 1
-            untried += study.untried
+            left += study.untried
             estimate = known.get(study.id)
             part.add(study, estimate)
             total.add(study, estimate)
         open_studies += count
+        untried += left
         used = _used(tenant, now)
         parts.append(
             {
@@ -69,6 +70,7 @@ def overview_view(look: Look, estimates: Estimates, latency: View | None = None)
                 "limits": limits_view(tenant),
                 "reached": tenant.reached_limit(now),
                 "open_studies": count,
+                "untried_arms": left,
                 "running_trials": len(tenant.running),
                 "device_seconds": used,
                 "device_seconds_today": tenant.seconds_today(now),

@@ -31,6 +31,7 @@ from bentham.service.views.heatmap import heatmap_items, in_turns
 from bentham.service.views.next import next_view
 from bentham.service.views.overview import overview_view
 from bentham.service.views.scripts import study_script
+from bentham.service.views.status import status_view
 from bentham.service.views.timeline import timeline_view
 from bentham.service.views.trend import trend_view
 from bentham.training.catalog import Catalog
@@ -116,7 +117,7 @@ def candidates(look: Look, name: str) -> list[View]:
 @allowed(*OWNERS)
 def next_of(look: Look, name: str) -> View:
     """Return the model that would be run next for a study."""
-    return next_view(look.pool, look.scope.study(name), look.now)
+    return next_view(look, look.scope.study(name))
 
 
 @allowed(*OWNERS)
@@ -263,6 +264,12 @@ def head(look: Look) -> int:
 def overview(look: Look, estimates: Estimates, latency: View | None) -> View:
     """Return the regret estimate, device time by tenant, queue and throughput."""
     return overview_view(look, estimates, latency)
+
+
+@allowed(*OWNERS)
+def status(look: Look, limit: int) -> View:
+    """Return what runs now, for whom, and why nothing else does."""
+    return status_view(look, limit)
 
 
 @allowed(*OWNERS)

@@ -41,7 +41,7 @@ def timeline_view(
         "time": now,
         "since": since,
         "devices": _devices(pool, scope, leases, shown),
-        "trials": [_run_view(trial) for trial in shown],
+        "trials": [run_view(trial) for trial in shown],
         "cut": cut,
     }
 
@@ -66,7 +66,8 @@ def _devices(pool: Pool, scope: Scope, leases: Leases, shown: list[Trial]) -> li
     return [{"name": name, "kind": kinds[name], "busy": name in busy} for name in sorted(kinds)]
 
 
-def _run_view(trial: Trial) -> View:
+def run_view(trial: Trial) -> View:
+    """Return a trial of a timeline."""
     study = trial.study
     return {
         "id": trial.id,

@@ -117,14 +117,17 @@ function tiles() {
 
 function nextPart() {
   const model = h("p.next-model", {});
+  const waits = h("p.waits", {});
   const why = h("p", {});
   const facts = h("dl.facts", {});
-  const node = panel("Next model", model, why, facts);
+  const node = panel("Next model", model, waits, why, facts);
   return {
     node,
     set({ next }) {
       model.textContent = next.model ?? "None";
       model.classList.toggle("quiet", next.model === null);
+      waits.textContent = next.waits;
+      waits.hidden = !next.waits;
       why.textContent = next.reason;
       facts.hidden = next.model === null;
       facts.replaceChildren(...[
