@@ -26,9 +26,9 @@ WIDTH, SMALL = 80, 24
 ROWS_ONCE = 60  # when it is printed once, it may be longer than a terminal
 FIXED_ROWS = 13  # all but the rows of trials, and of tenants or studies
 NAMES = 4
-DEVICE, BAR = 14, 12
+DEVICE, BAR = 12, 10
 TENANTS = (18, 5, 9, 12, 6, 25)
-STUDIES = (17, 17, 7, 8, 9, 7, 9)
+STUDIES = (15, 17, 7, 8, 9, 6, 12)
 ALARM = "bold red"
 
 
@@ -103,17 +103,18 @@ def _of_pool(
         _field("devices", f"{devices.present:,} present, {devices.busy:,} busy, "
                f"{devices.away:,} away"),
         _field("waiting", waiting),
-        _field("trials", f"{ended.last_ten_minutes:,} ended in the last ten minutes, "
-               f"{ended.last_hour:,} in the last hour; {overview.leases_lost:,} lost so far"),
+        _field("trials", f"{ended.last_ten_minutes:,} ended in ten minutes, "
+               f"{ended.last_hour:,} in an hour; {overview.leases_lost:,} lost so far"),
         _field("regret", f"{number(overview.regret_estimate)} (estimated mean over open studies)"),
         Rule(style=FAINT),
-        *_running(found, room - most),
+        *_running(found, room - most, tenants=True),
     ]  # fmt: skip
     if found.idle:
         parts.append(_field("idle", _names(found.idle, devices.present - devices.busy)))
     if found.away:
-        away = [f"{each.name} since {moment(each.since)[-5:]}" for each in found.away]
-        parts.append(_field("away", Text(_names(away, devices.away), "yellow")))
+        away = _names([each.name for each in found.away], devices.away)
+        since = f"; the first since {moment(found.away[0].since)}"
+        parts.append(_field("away", Text(away + since, "yellow")))
     names = ("tenant", " open", "  running", " device time", " share", "waits for")
     parts += [
         Rule(style=FAINT),
@@ -142,9 +143,9 @@ def _waits_for(tenant: "TenantOverview", no_device: bool) -> Text | str:
     if tenant.untried_arms == 0:
         return "-"
     if tenant.reached == "running-trials":
-        return "its own trials: limit"
+        return "a trial to end (limit)"
     if tenant.reached == "device-time":
-        return "tomorrow (UTC): limit"
+        return "midnight UTC (limit)"
     if no_device:
         return Text("a device: none is alive", ALARM)
     return "a free device"
@@ -162,7 +163,7 @@ def _of_tenant(
     shown = found.studies[:most]
     runs = _of(f"{own.running_trials:,}", limits.running_trials)
     today = _of(span(own.device_seconds_today), _span(limits.device_seconds_per_day))
-    names = ("study", "metric", "   best", "baseline", "last hour", "  tried", "model")
+    names = ("study", "metric", "   best", "baseline", "last hour", " tried", "model")
     parts: list[RenderableType] = [
         _head(_plain(own.tenant), server, overview.time),
         _field("waiting", _work(overview.queue.untried_arms, overview.queue.open_studies)),
@@ -173,7 +174,7 @@ def _of_tenant(
     ]
     if found.study_count > most:
         parts.append(Text(f"... and {found.study_count - most:,} more: bentham study list", FAINT))
-    parts += [Rule(style=FAINT), *_running(found, room - most)]
+    parts += [Rule(style=FAINT), *_running(found, room - most, tenants=False)]
     reasons: dict[str, list[str]] = {}
     for study in shown:
         if study.reason:
@@ -210,19 +211,20 @@ def _field(name: str, value: Text | str) -> Text:
     return line((Text(name, FAINT), DEVICE), (value, WIDTH - DEVICE - 1))
 
 
-def _running(found: "StatusView", most: int) -> "Sequence[Text]":
-    lines = [_trial(trial, found.time) for trial in found.running[:most]]
+def _running(found: "StatusView", most: int, tenants: bool) -> "Sequence[Text]":
+    lines = [_trial(trial, found.time, tenants) for trial in found.running[:most]]
     if found.running_count > len(lines):
         more = found.running_count - len(lines)
         lines.append(Text(f"... and {more:,} more: bentham trial list --state running", FAINT))
     return lines or [Text("nothing runs", FAINT)]
 
 
-def _trial(trial: "TimelineTrial", now: float) -> Text:
+def _trial(trial: "TimelineTrial", now: float, tenants: bool) -> Text:
     taken = max(0.0, now - trial.started)
-    times = f"{span(taken)} of about {span(trial.cost)}"
+    times = f"{_short(taken)} of about {_short(trial.cost)}"
     share = taken / trial.cost if trial.cost else 1.0
-    study, widths = f"{trial.tenant}/{trial.name}", (DEVICE, BAR, WIDTH - DEVICE - BAR - 2)
+    study = f"{trial.tenant}/{trial.name}" if tenants else trial.name
+    widths = (DEVICE, BAR, WIDTH - DEVICE - BAR - 2)
     return trial_line(
         _plain(trial.device), share, times, _plain(study), _plain(trial.model), widths
     )
@@ -241,6 +243,10 @@ def _names(names: "Sequence[str]", count: int) -> str:
 
 def _of(value: str, limit: object) -> str:
     return value if limit is None else f"{value} of {limit}"
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 120.0 else span(seconds)
 
 
 def _span(seconds: float | None) -> str | None:
