@@ -57,6 +57,7 @@ export async function open(context) {
 
 // Whether an event is about the study, or about a trial of another study over the same data.
 function concerns(event, study) {
+  if (event.kind === "no-device") return true; // it changes what the study waits for
   if (event.id === study.id) return event.kind.startsWith("study-");
   const dataset = study.data || study.dataset;
   return event.kind.startsWith("trial-") && event.tenant === study.tenant && event.dataset === dataset;
