@@ -7,7 +7,9 @@ import pytest
 import structlog
 from support.service_app import NOON, Service, serving
 
-from bentham.forecast import Question, forecast
+from bentham.forecast import forecast
+from bentham.forecast.starting_point import StartingPoint
+from bentham.service import Question
 
 
 def presence(service: Service, name: str = "gpu") -> tuple[str, float | None]:
@@ -61,11 +63,10 @@ def test_a_forecast_leaves_out_devices_that_are_away(service: Service) -> None:
     device = service.device("one")
     service.device("two", device)
     service.study(service.tenant("a"))
-    first = next(forecast(service.pool, Question(draws=2), NOON, ["two"]))
-    assert (first["now"], first["devices"]) == (1, 2)
-    assert "Devices that are away (1) are left out." in first["notes"]
-    service.lease(device, "two")  # it has come back since
-    assert next(forecast(service.pool, Question(draws=2), NOON, ["two"]))["now"] == 2
+    question = Question(0.1, 2, 2, service.pool.sequence, NOON, ("two",))
+    note = "Devices that are away (1) are left out."
+    assert note in next(forecast(service.pool, question))["notes"]
+    assert StartingPoint.of(service.pool, NOON, question.away).devices == ("one",)
 
 
 def test_a_device_that_stays_away_leaves_after_an_hour(service: Service) -> None:

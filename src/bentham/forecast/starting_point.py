@@ -75,7 +75,6 @@ class StartingPoint:
     """The pool at one moment; times are seconds from then on."""
 
     scheduler: Scheduler
-    sequence: int
     devices: tuple[str, ...]
     studies: tuple[OpenStudy, ...]
     running: tuple[RunningTrial, ...]
@@ -87,7 +86,7 @@ class StartingPoint:
     def of(pool: Pool, now: float, away: Collection[str] = ()) -> "StartingPoint":
         """Return the starting point of a pool, which must not change while this is used.
 
-        The devices `away` are left out, except those that have come back and run a trial.
+        The devices `away` are left out.
         """
         now = max(now, pool.time)
         scheduler = pool.scheduler
@@ -109,14 +108,10 @@ class StartingPoint:
             for name, tenant in pool.limited.items()
             if (limit := tenant.limits.get("running_trials")) is not None
         }
-        devices = tuple(
-            device.name
-            for device in pool.devices.values()
-            if device.trial is not None or device.name not in away
-        )
-        start = StartingPoint(scheduler, pool.sequence, devices, studies, running, limits, now)
-        if left_out := len(pool.devices) - len(devices):
-            start.notes.append(f"Devices that are away ({left_out}) are left out.")
+        devices = tuple(name for name in pool.devices if name not in away)
+        start = StartingPoint(scheduler, devices, studies, running, limits, now)
+        if away:
+            start.notes.append(f"Devices that are away ({len(away)}) are left out.")
         start.notes.extend(_notes(pool, studies))
         return start
 

@@ -1,7 +1,7 @@
 """The bodies of requests and responses, shared by the server and the client."""
 
 from bentham.wire.base import Name, Problem, Slug
-from bentham.wire.datasets import Column, DatasetView
+from bentham.wire.datasets import Column, DatasetChange, DatasetView
 from bentham.wire.decisions import ChangeView, DecisionView, GainView, RunnerUpView
 from bentham.wire.devices import (
     Complete,
@@ -37,10 +37,12 @@ from bentham.wire.session import SessionView, SignIn
 from bentham.wire.status import MOST_SHOWN, AwayDevice, StatusView, StudyStatus
 from bentham.wire.studies import (
     Candidate,
+    Gained,
     Improvement,
     Incumbent,
     Next,
     StopRules,
+    StudyChange,
     StudyCreate,
     StudyReopen,
     StudyView,
@@ -76,6 +78,7 @@ __all__ = [
     "CostCalibration",
     "Costs",
     "DataAsked",
+    "DatasetChange",
     "DatasetView",
     "DecisionView",
     "DeviceCounts",
@@ -83,6 +86,7 @@ __all__ = [
     "DeviceView",
     "Fail",
     "GainView",
+    "Gained",
     "Heartbeat",
     "Heatmap",
     "HeatmapStudy",
@@ -111,6 +115,7 @@ __all__ = [
     "SplitAsked",
     "StatusView",
     "StopRules",
+    "StudyChange",
     "StudyCreate",
     "StudyReopen",
     "StudyStatus",

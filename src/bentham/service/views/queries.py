@@ -29,7 +29,7 @@ from bentham.service.views.entities import (
 from bentham.service.views.estimates import Estimates
 from bentham.service.views.heatmap import heatmap_items, in_turns
 from bentham.service.views.next import next_view
-from bentham.service.views.overview import overview_view
+from bentham.service.views.overview import Moment, moment_of, overview_view
 from bentham.service.views.scripts import study_script
 from bentham.service.views.status import status_view
 from bentham.service.views.timeline import timeline_view
@@ -99,13 +99,16 @@ def token(look: Look, name: str) -> View:
 def studies(look: Look, state: str | None, limit: int, after: str | None) -> View:
     """Return a page of studies, newest first."""
     found, following = page(look.scope.studies(state), limit, after)
-    return {"items": [study_view(look.pool, each, False) for each in found], "next": following}
+    return {
+        "items": [study_view(look.pool, each, look.now, False) for each in found],
+        "next": following,
+    }
 
 
 @allowed(*OWNERS)
-def study(look: Look, name: str) -> View:
+def study(look: Look, name: str, *_: object) -> View:
     """Return one study."""
-    return study_view(look.pool, look.scope.study(name))
+    return study_view(look.pool, look.scope.study(name), look.now)
 
 
 @allowed(*OWNERS)
@@ -204,7 +207,7 @@ def datasets(look: Look, limit: int, after: str | None) -> View:
 
 
 @allowed(*OWNERS)
-def dataset(look: Look, name: str) -> View:
+def dataset(look: Look, name: str, *_: object) -> View:
     """Return one dataset."""
     return dataset_view(look.scope.dataset(name))
 
@@ -319,24 +322,22 @@ def costs(look: Look) -> View:
 
 
 @allowed(*ADMIN)
-def device_count(look: Look) -> tuple[int, float]:
-    """Return the number of devices that are present, and the time."""
-    return look.leases.present, look.now
+def moment(look: Look, estimates: Estimates) -> Moment:
+    """Return the figures of the pool that a what-if starts from."""
+    return moment_of(look, estimates)
 
 
 @allowed(*RUNNERS)
 def gauges(look: Look, estimates: Estimates) -> tuple[dict[str, float | dict[str, float]], int]:
     """Return the pool's gauges (a dict has a value for each label), and the number of events."""
     pool = look.whole()
-    present, busy = look.leases.present, len(pool.running)
-    served = [study for study in pool.studies.values() if study.served]
-    gaps = estimates.of_studies(pool, served).values()
+    found, busy = moment_of(look, estimates), len(pool.running)
     return {
         "bentham_leases_lost": pool.leases_lost,
-        "bentham_regret_estimate": sum(gaps) / len(gaps) if gaps else 0.0,
+        "bentham_regret_estimate": found.regret,
         "bentham_work_without_devices": look.no_device,
-        "bentham_devices": {"present": present, "away": len(look.leases.away)},
+        "bentham_devices": {"present": found.devices, "away": len(found.away)},
         "bentham_devices_busy": busy,
-        "bentham_device_utilisation": busy / present if present else 0.0,
-        "bentham_studies_open": len(served),
-    }, pool.sequence
+        "bentham_device_utilisation": busy / found.devices if found.devices else 0.0,
+        "bentham_studies_open": found.studies,
+    }, found.sequence
