@@ -104,7 +104,8 @@ def test_a_study_is_explained_by_its_latest_and_its_next_decision(
     assert latest.startswith("Study wine is open, 3 of 4 models tried or running. Its latest")
     assert "Run forest on wine" in latest
     assert following == (
-        " Run svm Of 1 models left, it has the highest expected improvement per second. "
+        " Run svm No device is alive to run it; start a worker. "
+        "Of 1 models left, it has the highest expected improvement per second. "
         "EI rate: 4.00e-04 per second."
     )
     assert json.loads(bentham("explain", "wine", "--json").out) == {

@@ -51,7 +51,7 @@ NEXT: dict[str, Any] = {
     "study": STUDY["id"], "model": "svm", "expected_improvement": 0.01, "cost": 20.0,
     "rate": 0.0005, "value": 0.0004,
     "reason": "Of 1 models left, it has the highest expected improvement per second.",
-    "waits": LONG,
+    "waits": "No device is alive to run it; start a worker.",
 }  # fmt: skip
 OVERVIEW: dict[str, Any] = {
     "time": NOW, "regret_estimate": 0.0321, "regret_low": 0.02, "regret_high": 0.04,
