@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from bentham.client import Client
     from bentham.wire import Overview, StatusView, StudyStatus, TenantOverview, TimelineTrial
 
-WIDTH, SMALL = 80, 24
+WIDTH = 80
+MOST_ASKED = 200  # the maximum of the server
 ROWS_ONCE = 60  # when it is printed once, it may be longer than a terminal
-FIXED_ROWS = 13  # all but the rows of trials, and of tenants or studies
-NAMES = 4
+# All but the rows of trials, and of tenants or studies; for a tenant with room for reasons.
+POOL_ROWS, TENANT_ROWS = 9, 13
+LEAST_ROWS = 6
+NAMES, LONGEST_NAME, REASONS = 4, 24, 3
 DEVICE, BAR = 12, 10
 TENANTS = (18, 5, 9, 12, 6, 25)
 STUDIES = (15, 17, 7, 8, 9, 6, 12)
@@ -76,26 +80,32 @@ def watch(client: "Client", every: float) -> None:
             pass
 
 
-def render(client: "Client", rows: int = SMALL) -> Group:
+def render(client: "Client", rows: int) -> Group:
     """Query the pool, or a tenant's part of it, and return its current state in so many rows."""
-    overview, room = client.overview(), max(6, rows - FIXED_ROWS)
-    found = client.status(limit=room)
-    if overview.devices is None:
-        parts = _of_tenant(client.server, overview, found, room)
-    else:
-        parts = _of_pool(client.server, overview, found, room)
-    return Group(*parts)
+    overview, found = client.overview(), client.status(limit=min(rows, MOST_ASKED))
+    of_caller = _of_tenant if overview.devices is None else _of_pool
+    return Group(*of_caller(client.server, overview, found, rows))
+
+
+def _split(room: int, trials: int, others: int) -> tuple[int, int]:
+    """Return how many trials and how many others to show in so many rows."""
+    if trials + others <= room:
+        return trials, others
+    room = max(LEAST_ROWS, room - 2)  # two rows say how many more there are
+    others = min(others, max(room // 2, room - trials))
+    return room - others, others
 
 
 # -- an operator's view
 
 
 def _of_pool(
-    server: str, overview: "Overview", found: "StatusView", room: int
+    server: str, overview: "Overview", found: "StatusView", rows: int
 ) -> list[RenderableType]:
     devices, ended, tenants = overview.devices, overview.throughput, overview.tenants
     assert devices is not None
-    most = min(len(tenants), max(room // 2, room - len(found.running)))
+    room = rows - POOL_ROWS - bool(found.idle) - bool(found.away)
+    trials, most = _split(room, found.running_count, len(tenants))
     work = _work(overview.queue.untried_arms, overview.queue.open_studies)
     waiting = Text.assemble(work, (": no device is alive", ALARM)) if overview.no_device else work
     parts: list[RenderableType] = [
@@ -107,7 +117,7 @@ def _of_pool(
                f"{ended.last_hour:,} in an hour; {overview.leases_lost:,} lost so far"),
         _field("regret", f"{number(overview.regret_estimate)} (estimated mean over open studies)"),
         Rule(style=FAINT),
-        *_running(found, room - most, tenants=True),
+        *_running(found, trials, tenants=True),
     ]  # fmt: skip
     if found.idle:
         parts.append(_field("idle", _names(found.idle, devices.present - devices.busy)))
@@ -155,11 +165,11 @@ def _waits_for(tenant: "TenantOverview", no_device: bool) -> Text | str:
 
 
 def _of_tenant(
-    server: str, overview: "Overview", found: "StatusView", room: int
+    server: str, overview: "Overview", found: "StatusView", rows: int
 ) -> list[RenderableType]:
     (own,) = overview.tenants
     limits = own.limits
-    most = min(len(found.studies), max(room // 2, room - len(found.running)))
+    trials, most = _split(rows - TENANT_ROWS, found.running_count, len(found.studies))
     shown = found.studies[:most]
     runs = _of(f"{own.running_trials:,}", limits.running_trials)
     today = _of(span(own.device_seconds_today), _span(limits.device_seconds_per_day))
@@ -174,12 +184,12 @@ def _of_tenant(
     ]
     if found.study_count > most:
         parts.append(Text(f"... and {found.study_count - most:,} more: bentham study list", FAINT))
-    parts += [Rule(style=FAINT), *_running(found, room - most, tenants=False)]
+    parts += [Rule(style=FAINT), *_running(found, trials, tenants=False)]
     reasons: dict[str, list[str]] = {}
     for study in shown:
         if study.reason:
             reasons.setdefault(study.reason, []).append(study.name)
-    for reason, studies in reasons.items():
+    for reason, studies in islice(reasons.items(), REASONS):
         named = Text(f"{_names(studies, len(studies))}: ", ACCENT)
         parts.append(named.append(_plain(reason), "not bold"))
     return parts
@@ -237,7 +247,7 @@ def _work(models: int, studies: int) -> str:
 
 def _names(names: "Sequence[str]", count: int) -> str:
     """Return the first of some names, and how many more there are."""
-    shown = ", ".join(_plain(name) for name in names[:NAMES])
+    shown = ", ".join(_short_name(name) for name in names[:NAMES])
     return f"{shown} and {count - NAMES:,} more" if count > NAMES else shown
 
 
@@ -251,6 +261,11 @@ def _short(seconds: float) -> str:
 
 def _span(seconds: float | None) -> str | None:
     return None if seconds is None else span(seconds)
+
+
+def _short_name(name: str) -> str:
+    text = _plain(name)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
 def _plain(text: str) -> str:
