@@ -20,6 +20,7 @@ from bentham.cli.remote.formatting import file_name, number, span
 from bentham.cli.worker import device_names
 from bentham.client import Client
 from bentham.errors import InvalidInput, Unavailable
+from bentham.wire import StudyView
 
 COMMANDS: list[list[object]] = [
     ["tenant", "list"], ["tenant", "show", "vision"], ["tenant", "create", "vision"],
@@ -175,6 +176,39 @@ def test_options_of_a_new_study(bentham: Bentham, canned: Canned, tmp_path: Path
     assert second["models"] == {"svm": 30.0, "boosting": None}
     assert second["stop"]["deadline"] == pytest.approx(time.time() + 7200, abs=60)
     assert second["stop"]["trials"] == 9
+
+
+def test_waiting_for_a_study(
+    bentham: Bentham, canned: Canned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = bentham("study", "wait", "wine", "--timeout", "0.3s")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "wine: open, 2 of 4 tried, 1 running, best 0.93 by forest, 83 min of device time",
+        "bentham: wine: not closed after 0.3 s; the study continues; to wait again: bentham study "
+        "wait wine",
+    ]
+    path = f"GET /v1/studies/{STUDY['id']}"
+    closed = {**STUDY, "state": "closed", "reason": "every model was tried", "untried": 0}
+    canned.responses[path] = closed
+    done = bentham("study", "wait", "wine")
+    assert done.code == 0
+    assert "closed: every model was tried" in done.out
+    assert done.err.startswith("wine: closed, 3 of 4 tried")
+    done = bentham("study", "create", "wine", "--models", "svm", "--follow", "--json")
+    assert (done.code, json.loads(done.out)["state"]) == (0, "closed")
+
+    def interrupted(*_: object) -> Iterator[StudyView]:
+        yield StudyView(**STUDY)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Client, "watch", interrupted)
+    done = bentham("study", "create", "wine", "--models", "svm", "--follow")
+    assert done.code == 130
+    assert "study        wine" in done.out
+    assert "no longer waiting; the study continues" in done.err
+    assert not any(request.startswith(f"POST /v1/studies/{STUDY['id']}/close")
+                   for request, _ in canned.requests)  # fmt: skip
 
 
 def test_limits_are_changed_one_by_one(bentham: Bentham, canned: Canned) -> None:

@@ -10,7 +10,7 @@ from support.canned import STUDY
 from support.clients import Handler, Time, connected, mocked
 
 from bentham.client.studies import StudyCalls
-from bentham.errors import InvalidInput
+from bentham.errors import InvalidInput, Unavailable
 from bentham.wire import DataAsked, DatasetView
 
 DATASET: dict[str, Any] = {
@@ -119,6 +119,25 @@ def test_wait_returns_when_the_study_is_closed() -> None:
     assert found.state == "closed"
     assert paths == [f"/v1/studies/{STUDY['id']}"] * 4
     assert time.slept == [0.1, 0.2, 0.4]
+
+
+def test_wait_survives_a_restart_but_not_a_server_that_is_gone() -> None:
+    time = Time()
+    away = (10.0, 250.0)
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        if away[0] <= time.now <= away[1]:
+            raise httpx2.ConnectError("refused", request=request)
+        state = "open" if time.now < away[0] else "closed"
+        return httpx2.Response(200, json={**STUDY, "state": state})
+
+    calls = StudyCalls(connected(handler, time))
+    assert [study.state for study in calls.watch(STUDY["id"])][-2:] == ["open", "closed"]
+    assert 250.0 < time.now < 300.0
+    time.now, away = 0.0, (10.0, 1e9)
+    with pytest.raises(Unavailable):
+        calls.wait(STUDY["id"])
+    assert 300.0 < time.now < 400.0
 
 
 def test_wait_raises_after_its_timeout() -> None:

@@ -18,11 +18,12 @@ from bentham.cli.remote.stop_options import (
     stop_rules,
 )
 from bentham.cli.remote.study_page import study_page
+from bentham.cli.remote.study_wait import follow
 from bentham.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bentham.client import Client
-    from bentham.wire import DataAsked
+    from bentham.wire import DataAsked, StudyView
 
 DATA = "Training on data"
 COLUMN_TYPES = (
@@ -187,6 +188,9 @@ def create(
             "implies it).",
         ),
     ] = None,
+    following: Annotated[
+        bool, typer.Option("--follow", help="Wait until the study is closed; show its progress.")
+    ] = False,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -235,6 +239,13 @@ def create(
             stop=stop,
             tenant=tenant,
         )
+        if not (following and as_json):
+            _show(created, as_json)
+        if following:
+            follow(client, created, as_json)
+
+
+def _show(created: "StudyView", as_json: bool) -> None:
     if as_json:
         print_json(created)
     else:
