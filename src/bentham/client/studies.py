@@ -200,5 +200,6 @@ def _no_target(dataset: str | Path | DatasetView) -> str:
     columns = (
         [column.name for column in dataset.columns] if isinstance(dataset, DatasetView) else []
     )
-    listed = f"; the columns are {', '.join(map(repr, columns[:20]))}" if columns else ""
+    more = f" and {len(columns) - 20:,} more" if len(columns) > 20 else ""
+    listed = f"; the columns are {', '.join(map(repr, columns[:20]))}{more}" if columns else ""
     return f"name the column to predict, as in target='price'{listed}"

@@ -57,7 +57,8 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
-    app.state.context = Context(service, metrics, sessions)
+    bounds = bounds or RequestLimits()
+    app.state.context = Context(service, metrics, sessions, bounds.dataset_bytes)
     routes = (
         routes_devices, routes_studies, routes_overview, routes_datasets, routes_admin,
         routes_session, routes_whatif, stream,
@@ -73,9 +74,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
-    app.add_middleware(
-        Gate, bounds=bounds or RequestLimits(), metrics=metrics, service=service, sessions=sessions
-    )
+    app.add_middleware(Gate, bounds=bounds, metrics=metrics, service=service, sessions=sessions)
     describe(app)
     return app
 

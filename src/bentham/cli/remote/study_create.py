@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bentham.wire import DataAsked, StudyView
 
 DATA = "Training on data"
+MOST_LISTED = 20
 COLUMN_TYPES = (
     "number", "decimal-comma", "yes-no", "date", "day-first", "month-first", "category",
     "any-spelling", "ignored",
@@ -270,11 +271,13 @@ def _data(
     if is_file:
         found, default_target = upload(client, source, tenant=tenant)
     else:
-        found = find_dataset(client, source, tenant=tenant)
+        found = find_dataset(client, source, tenant, "file or dataset")
     target = target or default_target
     if target is None:
-        names = ", ".join(repr(column.name) for column in found.columns[:20])
-        raise InvalidInput(f"name the column to predict with --target; the columns are {names}")
+        raise InvalidInput(
+            f"name the column to predict with --target; the columns are "
+            f"{_listed([column.name for column in found.columns])}"
+        )
     split_request = request_body(
         SplitAsked, **{name: value for name, value in split.items() if value is not None}
     )
@@ -282,6 +285,14 @@ def _data(
     return request_body(
         DataAsked, dataset=found.id, target=target, types=types, split=split_request, **optional
     )
+
+
+def _listed(names: list[str]) -> str:
+    """Return the first names and, if there are many, the number of the others."""
+    if len(names) <= MOST_LISTED:
+        return ", ".join(map(repr, names))
+    shown = ", ".join(map(repr, names[: MOST_LISTED - 1]))
+    return f"{shown} and {len(names) - MOST_LISTED + 1:,} more (see bentham dataset show)"
 
 
 def _read_types(texts: list[str]) -> dict[str, str]:

@@ -32,7 +32,7 @@ async def sign_in(request: Request, body: wire.SignIn) -> Response:
         context.sessions.end(previous)
     session, cookie = context.sessions.begin(caller.token, token, body.keep)
     logger.info("signed in", token=caller.token, request=request_id(request))
-    response = _session_response(session, caller, session.csrf)
+    response = _session_response(request, session.name, caller, session.csrf)
     response.headers["set-cookie"] = cookie
     return response
 
@@ -41,11 +41,13 @@ async def sign_in(request: Request, body: wire.SignIn) -> Response:
     "/session", response_model=wire.SessionView, responses={204: {"description": "Not signed in."}}
 )
 async def show_session(request: Request) -> Response:
-    """Show who is signed in by the cookie; 204 without a cookie."""
-    if session_of(request) is None and "authorization" not in request.headers:
+    """Show whose the token is, or who is signed in by the cookie; 204 without either."""
+    session = session_of(request)
+    if session is None and "authorization" not in request.headers:
         return Response(status_code=204)
-    session = _required_session(request)
-    return _session_response(session, await look(request, queries.owner))
+    caller = await look(request, queries.owner)
+    name = caller.token if session is None else session.name
+    return _session_response(request, name, caller)
 
 
 @router.delete("/session", status_code=204, response_class=Response)
@@ -62,14 +64,17 @@ def _required_session(request: Request) -> Session:
     return session
 
 
-def _session_response(session: Session, caller: Caller, csrf: str | None = None) -> Response:
+def _session_response(
+    request: Request, name: str, caller: Caller, csrf: str | None = None
+) -> Response:
     return answered(
         {
-            "id": session.name,
+            "id": name,
             "role": caller.role,
             "tenant": caller.tenant,
             "csrf": csrf,
             "version": __version__,
+            "largest_upload": context_of(request).largest_upload,
             "events": shown_kinds(),
         }
     )
