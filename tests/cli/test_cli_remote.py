@@ -28,7 +28,7 @@ COMMANDS: list[list[object]] = [
     ["token", "revoke", "0123456789ab", "--yes"],
     ["study", "list"], ["study", "show", "wine"], ["study", "show", STUDY["id"]],
     ["study", "pause", "wine"], ["study", "resume", "wine"], ["study", "close", "wine"],
-    ["study", "reopen", "wine"],
+    ["study", "reopen", "wine"], ["study", "rename", "wine", "red wine"],
     ["study", "create", "wine", "--models", "svm"],
     ["device", "list"], ["device", "show", "gpu-0"], ["device", "leave", "gpu-0"],
     ["trial", "list"], ["trial", "list", "--study", "wine"], ["trial", "show", TRIAL["id"]],

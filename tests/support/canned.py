@@ -18,7 +18,7 @@ STUDY: dict[str, Any] = {
     "rows": 1599, "columns": 11, "stop": {"trials": 40, "deadline": NOW + 1e5}, "created": NOW,
     "models": 4, "untried": 1, "device_seconds": 5000.0,
     "trials": {"running": 1, "complete": 1, "failed": 1, "lost": 0},
-    "incumbent": {"model": "forest", "score": 0.93},
+    "incumbent": {"model": "forest", "score": 0.93}, "gained": {"last_hour": 0.1, "last_day": 0.2},
 }  # fmt: skip
 CANDIDATE = dict.fromkeys(["score", "mean", "sigma", "cost", "expected_improvement", "rate"])
 CANDIDATES = [
@@ -93,6 +93,7 @@ ROUTES: dict[str, object] = {
                                           "tenant": "v" * 63, "incumbent": None}], "next": None},
     "POST /v1/studies": STUDY,
     f"GET /v1/studies/{STUDY['id']}": STUDY,
+    f"PATCH /v1/studies/{STUDY['id']}": STUDY,
     f"GET /v1/studies/{STUDY['id']}/script": "print('trained')\n",
     f"GET /v1/studies/{STUDY['id']}/candidates": {"items": CANDIDATES},
     f"POST /v1/studies/{STUDY['id']}/pause": {**STUDY, "state": "paused"},

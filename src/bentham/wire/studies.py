@@ -41,6 +41,12 @@ class StopRules(RequestBody):
     gain_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
 
 
+class StudyChange(RequestBody):
+    """Another name of a study."""
+
+    name: Name
+
+
 class StudyReopen(RequestBody):
     """How a closed study continues: until one of the rules in `stop` is met.
 
@@ -149,6 +155,16 @@ class TrialCounts(ResponseBody):
     lost: int
 
 
+class Gained(ResponseBody):
+    """What a study's best score has gained lately, counted from its floor before the first score.
+
+    If the first score was below the floor, gains are counted from that score.
+    """
+
+    last_hour: float
+    last_day: float
+
+
 class StudyView(ResponseBody):
     """A study and its progress. `training` describes its data; it is None in lists of studies."""
 
@@ -170,6 +186,7 @@ class StudyView(ResponseBody):
     trials: TrialCounts
     device_seconds: float
     incumbent: Incumbent | None
+    gained: Gained
     data: str = ""  # the name of the uploaded dataset, if it uses one
     training: Training | None = None
 

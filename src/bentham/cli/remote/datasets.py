@@ -1,4 +1,4 @@
-"""`bentham dataset ...`: upload, list, show, download and delete datasets."""
+"""`bentham dataset ...`: upload, list, show, download, rename and delete datasets."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -165,6 +165,29 @@ def download(
         with waiting(f"Downloading {found.name}"):
             write_verified(path, client.dataset_content(found.id), found.hash)
     show(cell(f"Wrote {path}, {size(found.bytes)}"))
+
+
+@dataset_app.command("rename")
+def rename(
+    dataset: DatasetName,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="New name.", show_default=False)],
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Rename a dataset; its id and the studies on it stay the same.
+
+    For example:
+
+    [bold]bentham dataset rename churn.csv churn-2024.csv[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_dataset(client, dataset)
+        renamed = client.rename_dataset(found.id, name)
+    if as_json:
+        print_json(renamed)
+    else:
+        show(cell(f"Dataset {found.name} ({found.id}) is now called {renamed.name}."))
 
 
 @dataset_app.command("drop")

@@ -1,4 +1,4 @@
-"""`bentham study ...`: create, list, show, pause, resume, close, reopen, wait for studies."""
+"""`bentham study ...`: create, list, show, rename, pause, resume, close, reopen, wait for."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +32,7 @@ MOST_SHOWN = 200
 StudyName = Annotated[
     str, typer.Argument(metavar="ID", help="Id or name of the study.", show_default=False)
 ]
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="New name.", show_default=False)]
 
 
 study_app.command("create")(create)
@@ -99,6 +100,29 @@ def show_study(
         print(f'{found.model_dump_json()[:-1]}, "candidates": [{listed}]}}')
     else:
         show(*study_page(found, candidates))
+
+
+@study_app.command("rename")
+def rename(
+    study: StudyName,
+    name: NewName,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Rename a study; its id stays the same.
+
+    For example:
+
+    [bold]bentham study rename wine "wine, first try"[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_study(client, study)
+        renamed = client.rename_study(found.id, name)
+    if as_json:
+        print_json(renamed)
+    else:
+        show(cell(f"Study {found.name} ({found.id}) is now called {renamed.name}."))
 
 
 @study_app.command("pause")

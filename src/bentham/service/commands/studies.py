@@ -270,6 +270,17 @@ def _refuse_other_costs(
 
 
 @allowed(*OWNERS, unchanged=queries.study)
+def rename_study(turn: Turn, name: str, body: wire.StudyChange) -> Events:
+    """Give a study another name, unique among the studies of its tenant."""
+    study = turn.scope.study(name)
+    if study.name == body.name:
+        return []
+    if body.name in study.tenant.studies:
+        raise Conflicting(f"a study {body.name!r} already exists; pick another name")
+    return [events.StudyRenamed(study.id, body.name)]
+
+
+@allowed(*OWNERS, unchanged=queries.study)
 def pause_study(turn: Turn, name: str) -> Events:
     """Pause a study: no new trials until it is resumed."""
     study = _not_closed(turn.scope.study(name))
