@@ -76,8 +76,8 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
         "1.476, weighted, over all studies that list it",
         "│ wine │ vision │ 0.125 │ 2 │ 0.25 │",
         "2 min of device time",
-        "EI rate 0.0123 per second given what is running; if nothing else were, it would be "
-        "0.00208 per second",
+        "EI rate 1.23e-02 per second given what is running; if nothing else were, it would be "
+        "2.08e-03 per second",
         "Gain per study, if nothing else were running",
         "│ (this one) │ wine │ wine │ vision │ 1.23e-02 │",
         "The weights: a heavier study came first; otherwise: the quality of wine",
@@ -91,7 +91,7 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
             "changes": [],
         }  # fmt: skip
         text = " ".join(bentham("explain", TRIAL["id"]).out.split())
-        assert "EI rate 0.00208 per second No rule" in text
+        assert "EI rate 2.08e-03 per second No rule" in text
         assert "given what is running" not in text
         assert "No rule visible to you changed the outcome." in text
         assert "Gain per study" not in text
