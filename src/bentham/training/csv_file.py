@@ -13,6 +13,7 @@ from pathlib import Path
 from bentham.file_kinds import AS_UTF8, not_csv
 from bentham.training.dataset import MOST_COLUMNS
 from bentham.training.refusals import FileRefused, check_shape, shown
+from bentham.wording import counted
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 LONGEST_LINE = 2**22
@@ -173,7 +174,7 @@ def _ragged(line: int, found: int, expected: int, delimiter: str) -> str:
     if found == expected + 1:
         hint = "if each line starts with a row number, name that column, too; otherwise " + hint
     return (
-        f"line {line} has {found:,} values, but the header names {expected:,} columns "
+        f"line {line} has {counted(found, 'value')}, but the header names {expected:,} columns "
         f"(separated by {DELIMITERS[delimiter]}); {hint}"
     )
 

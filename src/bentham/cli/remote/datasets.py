@@ -26,7 +26,7 @@ from bentham.cli.remote.formatting import (
     sizes,
 )
 from bentham.errors import InvalidInput, NotFound
-from bentham.spelling import did_you_mean
+from bentham.wording import did_you_mean
 
 if TYPE_CHECKING:
     from bentham.client import Client
