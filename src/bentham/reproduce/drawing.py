@@ -73,10 +73,12 @@ class Panel:
             axes.set_title(self.title)
             svg = folder / f"{self.name}.svg"
             # Figure.savefig would draw everything twice for each file.
-            FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+            svg_canvas: Any = FigureCanvasSVG(figure)
+            svg_canvas.print_svg(svg, metadata={"Date": None})
             figure.set_layout_engine("none")  # it has already been laid out
             figure.set_dpi(RESOLUTION)
-            FigureCanvasAgg(figure).print_png(svg.with_suffix(".png"), metadata={"Software": None})
+            png_canvas: Any = FigureCanvasAgg(figure)
+            png_canvas.print_png(svg.with_suffix(".png"), metadata={"Software": None})
         return Drawn(self.name, self.title, self.caption, svg)
 
 
