@@ -34,6 +34,7 @@ def study(name: str, index: int, models: int = 2, score: float = 0.9) -> wire.St
         id=name, tenant="tenant", name=name, dataset="", metric="rmse", state="open", reason="",
         weight=1.0, floor=0.0, rows=100, columns=5, stop=wire.StopRules(), created=100.0 + index,
         models=models, untried=0, trials=counts, device_seconds=3.0, incumbent=best,
+        gained=wire.Gained(last_hour=0.1, last_day=0.1),
     )  # fmt: skip
 
 
@@ -178,7 +179,8 @@ def test_marks_show_each_score_and_improvements() -> None:
 def test_the_tables() -> None:
     console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
     console.print(results([study_row(study("a", 0)), study_row(study("b", 1))]))
-    console.print(comparison_grid(Comparison(*[real_regret(measured())] * 3, early=EARLY)))
+    regret = real_regret(measured())
+    console.print(comparison_grid(Comparison(regret, regret, regret, EARLY)))
     text = console.export_text()
     assert "rmse 12.35" in text
     assert text.count("0.9000") == 2

@@ -18,7 +18,7 @@ STUDY: dict[str, Any] = {
     "rows": 1599, "columns": 11, "stop": {"trials": 40, "deadline": NOW + 1e5}, "created": NOW,
     "models": 4, "untried": 1, "device_seconds": 5000.0,
     "trials": {"running": 1, "complete": 1, "failed": 1, "lost": 0},
-    "incumbent": {"model": "forest", "score": 0.93},
+    "incumbent": {"model": "forest", "score": 0.93}, "gained": {"last_hour": 0.1, "last_day": 0.2},
 }  # fmt: skip
 CANDIDATE = dict.fromkeys(["score", "mean", "sigma", "cost", "expected_improvement", "rate"])
 CANDIDATES = [
@@ -46,6 +46,11 @@ DECISION: dict[str, Any] = {
         {"rule": "weights", "detail": "a heavier study came first", "instead": RUNNER_UP},
         {"rule": "device-time", "detail": "nlp used its day", "instead": None},
     ],
+}  # fmt: skip
+NEXT: dict[str, Any] = {
+    "study": STUDY["id"], "model": "svm", "expected_improvement": 0.01, "cost": 20.0,
+    "rate": 0.0005, "value": 0.0004,
+    "reason": "Of 1 models left, it has the highest expected improvement per second.",
 }  # fmt: skip
 OVERVIEW: dict[str, Any] = {
     "time": NOW, "regret_estimate": 0.0321, "regret_low": 0.02, "regret_high": 0.04,
@@ -88,6 +93,7 @@ ROUTES: dict[str, object] = {
                                           "tenant": "v" * 63, "incumbent": None}], "next": None},
     "POST /v1/studies": STUDY,
     f"GET /v1/studies/{STUDY['id']}": STUDY,
+    f"PATCH /v1/studies/{STUDY['id']}": STUDY,
     f"GET /v1/studies/{STUDY['id']}/script": "print('trained')\n",
     f"GET /v1/studies/{STUDY['id']}/candidates": {"items": CANDIDATES},
     f"POST /v1/studies/{STUDY['id']}/pause": {**STUDY, "state": "paused"},
@@ -101,6 +107,8 @@ ROUTES: dict[str, object] = {
     "GET /v1/trials": {"items": [TRIAL], "next": None},
     f"GET /v1/trials/{TRIAL['id']}": TRIAL,
     f"GET /v1/decisions/{TRIAL['id']}": DECISION,
+    "GET /v1/decisions": {"items": [DECISION], "next": None},
+    f"GET /v1/studies/{STUDY['id']}/next": NEXT,
     "GET /v1/overview": OVERVIEW,
     "POST /v1/history": {"studies": 2, "models": 3, "runs": 6},
     "GET /v1/history": "study,model,score,cost\nwine,svm,0.9,\n",

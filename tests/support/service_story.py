@@ -156,7 +156,7 @@ def picture(pool: Pool) -> dict[str, Any]:
         "events": [tenant.events for tenant in pool.tenants.values()],
         "tokens": [token_view(token) for token in pool.tokens.values()],
         "hashes": [token.hash for token in pool.tokens.values()],
-        "studies": [study_view(pool, study) for study in pool.studies.values()],
+        "studies": [study_view(pool, study, now) for study in pool.studies.values()],
         "candidates": [candidate_views(pool, study) for study in pool.studies.values()],
         "datasets": [dataset_view(dataset) for dataset in pool.datasets.values()],
         "devices": [device_view(device, None) for device in pool.devices.values()],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from bentham.client.answers import parse_answer
 from bentham.client.calls import LONG, Calls
-from bentham.client.connection import segment
-from bentham.wire import Algorithm, Costs, DatasetView, Improvement, Metric
+from bentham.client.connection import request_body, segment
+from bentham.wire import Algorithm, Costs, DatasetChange, DatasetView, Improvement, Metric
 from bentham.wire.datasets import CONTENT_TYPES, Format
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -54,6 +54,12 @@ class DataCalls(Calls):
     def dataset_content(self, dataset_id: str) -> Iterator[bytes]:
         """Iterate over the chunks of the uploaded file."""
         return self._stream(f"/v1/datasets/{segment('dataset', dataset_id)}/content", None)
+
+    def rename_dataset(self, dataset_id: str, name: str) -> DatasetView:
+        """Give a dataset another name; its id stays the same."""
+        path = f"/v1/datasets/{segment('dataset', dataset_id)}"
+        body = request_body(DatasetChange, name=name)
+        return self._connection.ask("PATCH", path, DatasetView, body)
 
     def drop_dataset(self, dataset_id: str) -> DatasetView:
         """Delete a dataset permanently."""

@@ -12,6 +12,7 @@ from bentham.wire import (
     DatasetView,
     SplitAsked,
     StopRules,
+    StudyChange,
     StudyCreate,
     StudyReopen,
     StudyView,
@@ -146,6 +147,12 @@ class StudyCalls(DataCalls):
     def candidates(self, study_id: str) -> list[Candidate]:
         """Return a study's models with their scores, predictions and costs."""
         return list(self._items(f"/v1/studies/{segment('study', study_id)}/candidates", Candidate))
+
+    def rename_study(self, study_id: str, name: str) -> StudyView:
+        """Give a study another name; its id stays the same."""
+        path = f"/v1/studies/{segment('study', study_id)}"
+        body = request_body(StudyChange, name=name)
+        return self._connection.ask("PATCH", path, StudyView, body)
 
     def pause_study(self, study_id: str) -> StudyView:
         """Pause a study: no new trials start; running ones continue."""

@@ -1,7 +1,7 @@
 """The bodies of requests and responses, shared by the server and the client."""
 
 from bentham.wire.base import Name, Problem, Slug
-from bentham.wire.datasets import Column, DatasetView
+from bentham.wire.datasets import Column, DatasetChange, DatasetView
 from bentham.wire.decisions import ChangeView, DecisionView, GainView, RunnerUpView
 from bentham.wire.devices import (
     Complete,
@@ -36,10 +36,12 @@ from bentham.wire.overview import (
 from bentham.wire.session import SessionView, SignIn
 from bentham.wire.studies import (
     Candidate,
+    Gained,
     Improvement,
     Incumbent,
     Next,
     StopRules,
+    StudyChange,
     StudyCreate,
     StudyReopen,
     StudyView,
@@ -73,6 +75,7 @@ __all__ = [
     "CostCalibration",
     "Costs",
     "DataAsked",
+    "DatasetChange",
     "DatasetView",
     "DecisionView",
     "DeviceCounts",
@@ -80,6 +83,7 @@ __all__ = [
     "DeviceView",
     "Fail",
     "GainView",
+    "Gained",
     "Heartbeat",
     "Heatmap",
     "HeatmapStudy",
@@ -107,6 +111,7 @@ __all__ = [
     "Split",
     "SplitAsked",
     "StopRules",
+    "StudyChange",
     "StudyCreate",
     "StudyReopen",
     "StudyView",

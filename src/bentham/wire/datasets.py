@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from bentham.wire.base import LONGEST_TEXT, ResponseBody
+from bentham.wire.base import LONGEST_TEXT, Name, RequestBody, ResponseBody
 
 LONGEST_COLUMN = 200
 MOST_COLUMNS = 2000
@@ -59,6 +59,12 @@ class Column(ResponseBody):
     values: list[tuple[str, int]] = []
     predictors: list[str] = []
     note: Note = ""
+
+
+class DatasetChange(RequestBody):
+    """Another name of a dataset."""
+
+    name: Name
 
 
 class DatasetView(ResponseBody):

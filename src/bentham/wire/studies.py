@@ -41,6 +41,12 @@ class StopRules(RequestBody):
     gain_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
 
 
+class StudyChange(RequestBody):
+    """Another name of a study."""
+
+    name: Name
+
+
 class StudyReopen(RequestBody):
     """How a closed study continues: until one of the rules in `stop` is met.
 
@@ -149,6 +155,16 @@ class TrialCounts(ResponseBody):
     lost: int
 
 
+class Gained(ResponseBody):
+    """What a study's best score has gained lately, counted from its floor before the first score.
+
+    If the first score was below the floor, gains are counted from that score.
+    """
+
+    last_hour: float
+    last_day: float
+
+
 class StudyView(ResponseBody):
     """A study and its progress. `training` describes its data; it is None in lists of studies."""
 
@@ -170,6 +186,7 @@ class StudyView(ResponseBody):
     trials: TrialCounts
     device_seconds: float
     incumbent: Incumbent | None
+    gained: Gained
     data: str = ""  # the name of the uploaded dataset, if it uses one
     training: Training | None = None
 
@@ -195,8 +212,10 @@ class Improvement(ResponseBody):
 class Next(ResponseBody):
     """The model that would run next for a study, and why; if `model` is None, why there is none.
 
-    `expected_improvement` is the study's own, unweighted; `rate` is expected improvement per unit
-    of `cost`, and `value` is what the policy ranks by.
+    `value` is what the policy ranks by, None for a warm start: the EI rate (expected improvement
+    per unit of `cost`, with weights), under the policy `joint` given the running trials.
+    `expected_improvement` and `rate`, that per unit of `cost`, are of the study alone: without
+    weights, and as if nothing else were running.
     """
 
     study: str
@@ -211,9 +230,10 @@ class Next(ResponseBody):
 class Candidate(ResponseBody):
     """A model of a study: its state, score and posterior.
 
-    `expected_improvement` is the study's own, unweighted; `rate` is expected improvement per unit
-    of `cost`. Both are None once the model was tried, and while the study is not open. `trial` is
-    the model's latest trial, and `duration` the time it took if the model is observed or failed.
+    `expected_improvement` and `rate`, that per unit of `cost`, are of the study alone: without
+    weights, and as if nothing else were running. Both are None once the model was tried, and while
+    the study is not open. `trial` is the model's latest trial, and `duration` the time it took if
+    the model is observed or failed.
     """
 
     model: str

@@ -218,7 +218,9 @@ def _views(verdict: Verdict, pool: Pool, admin: Caller) -> None:
     }
     leases = Leases(Terms())
     folded = {
-        "studies": [study_view(pool, each, False) for each in reversed(pool.studies.values())],
+        "studies": [
+            study_view(pool, each, pool.time, False) for each in reversed(pool.studies.values())
+        ],
         "trials": [trial_view(each, leases) for each in reversed(pool.trials.values())],
         "tenants": [tenant_view(each, pool.time) for each in pool.tenants.values()],
     }

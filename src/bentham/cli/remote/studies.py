@@ -1,4 +1,4 @@
-"""`bentham study ...`: create, list, show, pause, resume, close and reopen studies."""
+"""`bentham study ...`: create, list, show, rename, pause, resume, close and reopen studies."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +7,7 @@ import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.remote.arguments import find_study
-from bentham.cli.remote.formatting import cell, grid, number, print_json, show, wrapped
+from bentham.cli.remote.formatting import cell, figures, grid, print_json, show
 from bentham.cli.remote.results import export, record
 from bentham.cli.remote.stop_options import (
     Deadline,
@@ -31,6 +31,7 @@ MOST_SHOWN = 200
 StudyName = Annotated[
     str, typer.Argument(metavar="ID", help="Id or name of the study.", show_default=False)
 ]
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="New name.", show_default=False)]
 
 
 study_app.command("create")(create)
@@ -59,17 +60,17 @@ def list_studies(
     if as_json:
         print_json(studies)
         return
-    table = grid(["id", "~name", "~tenant", "state", ">tried", ">best", "~model"])
+    table = grid(["???id", "~name", "??~tenant", "state", ">tried", figures("best"), "?~model"])
     for study in studies[:MOST_SHOWN]:
         best = study.incumbent
         table.add_row(
             study.id,
-            cell(study.name),
-            cell(study.tenant),
+            study.name,
+            study.tenant,
             study.state,
             f"{study.models - study.untried}/{study.models}",
-            "-" if best is None else number(best.score),
-            wrapped("-" if best is None else best.model),
+            None if best is None else best.score,
+            "-" if best is None else best.model,
         )
     show(table if studies else "No studies; create one: bentham study create NAME --data FILE")
     if len(studies) > MOST_SHOWN:
@@ -97,6 +98,29 @@ def show_study(
         print(f'{found.model_dump_json()[:-1]}, "candidates": [{listed}]}}')
     else:
         show(*study_page(found, candidates))
+
+
+@study_app.command("rename")
+def rename(
+    study: StudyName,
+    name: NewName,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+    token_file: TokenFile = None,
+) -> None:
+    """Rename a study; its id stays the same.
+
+    For example:
+
+    [bold]bentham study rename wine "wine, first try"[/]
+    """
+    with connect(server, token_file) as client:
+        found = find_study(client, study)
+        renamed = client.rename_study(found.id, name)
+    if as_json:
+        print_json(renamed)
+    else:
+        show(cell(f"Study {found.name} ({found.id}) is now called {renamed.name}."))
 
 
 @study_app.command("pause")

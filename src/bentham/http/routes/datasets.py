@@ -8,10 +8,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from bentham import wire
-from bentham.http.context import context_of, look, request_id, token_of
+from bentham.http.context import change, context_of, look, request_id, token_of
 from bentham.http.openapi import PROBLEMS, Page
 from bentham.http.responses import answered, streamed
-from bentham.service import Invalid, queries
+from bentham.service import Invalid, commands, queries
 from bentham.wire.datasets import CONTENT_TYPES
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
@@ -79,6 +79,12 @@ async def list_datasets(
 async def show_dataset(request: Request, dataset: str) -> Response:
     """Show a dataset: its columns, their inferred types, and notes."""
     return answered(await look(request, queries.dataset, dataset))
+
+
+@router.patch("/datasets/{dataset}", response_model=wire.DatasetView, tags=["datasets"])
+async def rename(request: Request, dataset: str, body: wire.DatasetChange) -> Response:
+    """Rename a dataset; its id stays the same, and so do the studies that use it."""
+    return answered(await change(request, commands.rename_dataset, dataset, body))
 
 
 @router.delete("/datasets/{dataset}", response_model=wire.DatasetView, tags=["datasets"])

@@ -39,6 +39,12 @@ async def show_study(request: Request, study: str) -> Response:
     return answered(await look(request, queries.study, study))
 
 
+@router.patch("/studies/{study}", response_model=wire.StudyView, tags=["studies"])
+async def rename_study(request: Request, study: str, body: wire.StudyChange) -> Response:
+    """Rename a study; its id stays the same."""
+    return answered(await change(request, commands.rename_study, study, body))
+
+
 @router.get("/studies/{study}/candidates", response_model=Page[wire.Candidate], tags=["studies"])
 async def list_candidates(request: Request, study: str) -> Response:
     """List the models of a study: their states, scores and posterior."""

@@ -1,5 +1,6 @@
 """Commands: plain functions from a turn and a request body to events."""
 
+from bentham.service.commands.datasets import rename_dataset
 from bentham.service.commands.devices import (
     complete_trial,
     fail_trial,
@@ -11,6 +12,7 @@ from bentham.service.commands.studies import (
     close_study,
     create_study,
     pause_study,
+    rename_study,
     reopen_study,
     resume_study,
 )
@@ -37,6 +39,8 @@ __all__ = [
     "pause_study",
     "register_device",
     "release_trial",
+    "rename_dataset",
+    "rename_study",
     "reopen_study",
     "resume_study",
     "revoke_token",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bentham import wire
 from bentham.service.commands.tenants import new_id
 from bentham.service.engine.rules import Events
 from bentham.service.engine.scope import Caller
@@ -10,6 +11,7 @@ from bentham.service.engine.turn import Look, Turn, allowed
 from bentham.service.fold import events
 from bentham.service.fold.entities import Dataset
 from bentham.service.refusals import Conflicting
+from bentham.service.views import queries
 from bentham.service.views.entities import View, dataset_view
 from bentham.training.dataset import Inspection
 
@@ -126,12 +128,29 @@ def _refuse_too_many(known: Mapping[str, Dataset], tenants: bool, upload: Upload
         )
 
 
+@allowed(*OWNERS, unchanged=queries.dataset)
+def rename_dataset(turn: Turn, name: str, body: wire.DatasetChange) -> Events:
+    """Give a dataset another name, unique among those of its owner."""
+    dataset = _changeable(turn, name, "rename")
+    if dataset.name == body.name:
+        return []
+    others = owned(turn, dataset.tenant or None).values()
+    if any(each.name == body.name for each in others):
+        raise Conflicting(f"a dataset {body.name!r} already exists; pick another name")
+    return [events.DatasetRenamed(dataset.id, dataset.tenant, body.name)]
+
+
+def _changeable(turn: Turn, name: str, action: str) -> Dataset:
+    dataset = turn.scope.dataset(name)
+    if not dataset.tenant and turn.caller.role != "admin":
+        raise Conflicting(f"dataset {name!r} is shared; only an operator can {action} it")
+    return dataset
+
+
 @allowed(*OWNERS)
 def drop_dataset(turn: Turn, name: str) -> Events:
     """Drop a dataset; refused while a study on it is not closed or a trial on it runs."""
-    dataset = turn.scope.dataset(name)
-    if not dataset.tenant and turn.caller.role != "admin":
-        raise Conflicting(f"dataset {name!r} is shared; only an operator can drop it")
+    dataset = _changeable(turn, name, "drop")
     # For a shared dataset, the studies and trials of all tenants count.
     owner = turn.scope.tenant(dataset.tenant) if dataset.tenant else turn.whole()
     used = [

@@ -1,13 +1,15 @@
 """Tenants, tokens, datasets, studies, devices and trials, as the pool holds them in memory."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from bentham.core.problem.stop_rules import trial_limit_reached
 from bentham.core.problem.study import ModelDescription
 
-DAY = 86_400.0
+HOUR, DAY = 3_600.0, 86_400.0
 
 
 @dataclass(slots=True)
@@ -196,6 +198,12 @@ class Study:
     def start(self) -> float:
         """The score that gains are counted from: the floor, or the first score if it is lower."""
         return min(self.floor, self.improvements[0][1]) if self.improvements else self.floor
+
+    def gained_since(self, time: float) -> float:
+        """What the best score has gained since then."""
+        place = bisect_right(self.improvements, time, key=itemgetter(0))
+        before = self.improvements[place - 1][1] if place else self.start
+        return self.incumbent - before
 
     @property
     def over(self) -> str:

@@ -121,6 +121,15 @@ class DatasetAdded(Event):
     notes: list[str]
 
 
+@event("dataset-renamed")
+class DatasetRenamed(Event):
+    """A dataset was given another name; studies on it refer to its id."""
+
+    id: str
+    tenant: str
+    name: str
+
+
 @event("dataset-dropped")
 class DatasetDropped(Event):
     """A dataset was dropped; studies on it keep their results."""
@@ -153,6 +162,14 @@ class StudyCreated(Event):
     described: dict[str, dict[str, Any]] = field(default_factory=dict)
     data: dict[str, str] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
+
+
+@event("study-renamed")
+class StudyRenamed(Event):
+    """A study was given another name."""
+
+    id: str
+    name: str
 
 
 @event("study-paused")

@@ -1,6 +1,7 @@
 """What each event changes in the pool: one function per kind of event, see `table`."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from bentham.core.problem import events as core
@@ -96,6 +97,16 @@ def dataset_added(pool: Pool, time: float, event: events.DatasetAdded) -> None:
     pool.datasets[dataset.id] = pool.datasets_of(dataset.tenant)[dataset.id] = dataset
 
 
+def dataset_renamed(pool: Pool, time: float, event: events.DatasetRenamed) -> None:  # noqa: ARG001
+    """Give a dataset another name, also where studies on it show its name."""
+    dataset = replace(pool.datasets[event.id], name=event.name)
+    pool.datasets[event.id] = pool.datasets_of(event.tenant)[event.id] = dataset
+    owner = pool.tenants[event.tenant] if event.tenant else pool
+    for study in owner.studies.values():
+        if study.data.get("dataset") == event.id:
+            study.data = {**study.data, "name": event.name}
+
+
 def dataset_dropped(pool: Pool, time: float, event: events.DatasetDropped) -> None:  # noqa: ARG001
     """Remove a dataset."""
     del pool.datasets[event.id], pool.datasets_of(event.tenant)[event.id]
@@ -135,6 +146,14 @@ def study_created(pool: Pool, time: float, event: events.StudyCreated) -> None:
     deadline = study.stop.get("deadline")
     if deadline is not None:
         pool.deadlines[study.id] = deadline
+
+
+def study_renamed(pool: Pool, time: float, event: events.StudyRenamed) -> None:  # noqa: ARG001
+    """Give a study another name; it keeps its place among the studies of its tenant."""
+    study = pool.studies[event.id]
+    study.name = event.name
+    tenant = study.tenant
+    tenant.studies = {each.name: each for each in tenant.studies.values()}
 
 
 def study_paused(pool: Pool, time: float, event: events.StudyPaused) -> None:

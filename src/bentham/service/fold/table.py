@@ -98,10 +98,12 @@ ENTRIES = (
     Entry(events.TokenIssued, "token", handlers.token_issued),
     Entry(events.TokenRevoked, "token", handlers.token_revoked),
     Entry(events.DatasetAdded, "dataset", handlers.dataset_added, _tenant_named),
+    Entry(events.DatasetRenamed, "dataset", handlers.dataset_renamed, _tenant_named),
     Entry(events.DatasetDropped, "dataset", handlers.dataset_dropped, _tenant_named),
     Entry(
         events.StudyCreated, "study", handlers.study_created, _tenant_named, opens=True, ends=_own
     ),
+    Entry(events.StudyRenamed, "study", handlers.study_renamed, _tenant_of_study),
     Entry(events.StudyPaused, "study", handlers.study_paused, _tenant_of_study),
     Entry(
         events.StudyResumed,

@@ -11,7 +11,7 @@ from typing import Any
 from bentham.core.problem.decision import RunnerUp
 from bentham.service.engine.leases import Leases
 from bentham.service.engine.scope import Scope
-from bentham.service.fold.entities import Dataset, Device, Study, Tenant, Token, Trial
+from bentham.service.fold.entities import DAY, HOUR, Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.fold.events import TrialLeased
 from bentham.service.fold.pool import Pool
 from bentham.service.fold.table import BY_KIND
@@ -62,7 +62,7 @@ def token_view(token: Token) -> View:
     }
 
 
-def study_view(pool: Pool, study: Study, whole: bool = True) -> View:
+def study_view(pool: Pool, study: Study, now: float, whole: bool = True) -> View:
     """Return the view of a study; if `whole`, with the description of its training."""
     return {
         "id": study.id,
@@ -83,6 +83,10 @@ def study_view(pool: Pool, study: Study, whole: bool = True) -> View:
         "trials": dict(study.counts),
         "device_seconds": study.device_seconds,
         "incumbent": _incumbent_view(pool, study),
+        "gained": {
+            "last_hour": study.gained_since(now - HOUR),
+            "last_day": study.gained_since(now - DAY),
+        },
         "data": study.data.get("name", ""),
         "training": training_view(study) if whole else None,
     }
@@ -349,7 +353,7 @@ def answer(
     if entity == "trial":
         return trial_view(pool.trials[subject], leases)
     if entity == "study":
-        return study_view(pool, pool.studies[subject])
+        return study_view(pool, pool.studies[subject], now)
     if kind == "dataset-dropped":
         return {"id": subject}
     if entity == "dataset":

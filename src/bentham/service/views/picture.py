@@ -9,7 +9,7 @@ from bentham.service.views.entities import candidate_views, study_view, tenant_v
 
 def picture(pool: Pool, with_candidates: int) -> list[Any]:
     """Return the views of a pool, and the models of the first `with_candidates` served studies."""
-    views: list[Any] = [study_view(pool, study) for study in pool.studies.values()]
+    views: list[Any] = [study_view(pool, study, pool.time) for study in pool.studies.values()]
     views += [tenant_view(tenant, pool.time) for tenant in pool.tenants.values()]
     leases = Leases(Terms())
     views += [trial_view(trial, leases) for trial in pool.trials.values()]

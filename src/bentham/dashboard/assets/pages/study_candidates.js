@@ -134,9 +134,9 @@ function candidateTable() {
     { name: "State", value: (each) => each.state, show: (each) => badge(each.state) },
     { name: "Score", align: "right", value: (each) => each.score, show: (each) => score(each.score) },
     { name: "Posterior", align: "right", value: (each) => each.mean, show: posteriorText },
-    { name: "EI", align: "right", value: (each) => each.expected_improvement,
+    { name: "EI alone", align: "right", value: (each) => each.expected_improvement,
       show: (each) => number(each.expected_improvement) },
-    { name: "EI rate", align: "right", value: (each) => each.rate,
+    { name: "EI rate alone", align: "right", value: (each) => each.rate,
       show: (each) => (known(each.rate) ? `${number(each.rate)} /s` : "–") },
     { name: "Predicted cost", align: "right", value: (each) => each.cost,
       show: (each) => duration(each.cost) },
@@ -144,7 +144,7 @@ function candidateTable() {
       show: (each) => duration(each.duration) },
     { name: "Decision", show: (each) =>
       (each.trial ? toDecision(each.trial, "Why", h("span.visually-hidden", {}, ` ${each.model}`)) : "") },
-  ], { key: (each) => each.model, order: { by: "EI rate", down: true } });
+  ], { key: (each) => each.model, order: { by: "EI rate alone", down: true } });
 }
 
 function modelCell(each) {
