@@ -22,6 +22,7 @@ from bentham.cli.remote.formatting import file_name, number, span
 from bentham.cli.worker import device_names
 from bentham.client import Client
 from bentham.errors import InvalidInput, Unavailable
+from bentham.wire import StudyView
 
 COMMANDS: list[list[object]] = [
     ["tenant", "list"], ["tenant", "show", "vision"], ["tenant", "create", "vision"],
@@ -77,8 +78,8 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
         "1.476, weighted, over all studies that list it",
         "│ wine │ vision │ 0.125 │ 2 │ 0.25 │",
         "2 min of device time",
-        "EI rate 0.0123 per second given what is running; if nothing else were, it would be "
-        "0.00208 per second",
+        "EI rate 1.23e-02 per second given what is running; if nothing else were, it would be "
+        "2.08e-03 per second",
         "Gain per study, if nothing else were running",
         "│ (this one) │ wine │ wine │ vision │ 1.23e-02 │",
         "The weights: a heavier study came first; otherwise: the quality of wine",
@@ -92,7 +93,7 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
             "changes": [],
         }  # fmt: skip
         text = " ".join(bentham("explain", TRIAL["id"]).out.split())
-        assert "EI rate 0.00208 per second No rule" in text
+        assert "EI rate 2.08e-03 per second No rule" in text
         assert "given what is running" not in text
         assert "No rule visible to you changed the outcome." in text
         assert "Gain per study" not in text
@@ -178,6 +179,39 @@ def test_options_of_a_new_study(bentham: Bentham, canned: Canned, tmp_path: Path
     assert second["models"] == {"svm": 30.0, "boosting": None}
     assert second["stop"]["deadline"] == pytest.approx(time.time() + 7200, abs=60)
     assert second["stop"]["trials"] == 9
+
+
+def test_waiting_for_a_study(
+    bentham: Bentham, canned: Canned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = bentham("study", "wait", "wine", "--timeout", "0.3s")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "wine: open, 2 of 4 tried, 1 running, best 0.93 by forest, 83 min of device time",
+        "bentham: wine: not closed after 0.3 s; the study continues; to wait again: bentham study "
+        "wait wine",
+    ]
+    path = f"GET /v1/studies/{STUDY['id']}"
+    closed = {**STUDY, "state": "closed", "reason": "every model was tried", "untried": 0}
+    canned.responses[path] = closed
+    done = bentham("study", "wait", "wine")
+    assert done.code == 0
+    assert "closed: every model was tried" in done.out
+    assert done.err.startswith("wine: closed, 3 of 4 tried")
+    done = bentham("study", "create", "wine", "--models", "svm", "--follow", "--json")
+    assert (done.code, json.loads(done.out)["state"]) == (0, "closed")
+
+    def interrupted(*_: object) -> Iterator[StudyView]:
+        yield StudyView(**STUDY)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Client, "watch", interrupted)
+    done = bentham("study", "create", "wine", "--models", "svm", "--follow")
+    assert done.code == 130
+    assert "study        wine" in done.out
+    assert "no longer waiting; the study continues" in done.err
+    assert not any(request.startswith(f"POST /v1/studies/{STUDY['id']}/close")
+                   for request, _ in canned.requests)  # fmt: skip
 
 
 def test_limits_are_changed_one_by_one(bentham: Bentham, canned: Canned) -> None:

@@ -35,7 +35,7 @@ class TestSigningIn:
         # The CSRF token is shown only at sign-in, so a stolen cookie alone does not reveal it.
         same = {
             "csrf": None, "version": __version__, "events": [*shown_kinds(), *MESSAGES],
-            "no_device": False,
+            "no_device": False, "largest_upload": 64 * 2**20,
         }  # fmt: skip
         assert shown == {"id": shown["id"], "role": "tenant", "tenant": "a", **same}
         other = admin.get().ok()
@@ -205,7 +205,10 @@ class TestForgery:
         created = admin.request("POST", "/v1/studies", study, headers=bare, token=token).ok(201)
         assert created["tenant"] == "a"
         admin.request("GET", "/v1/studies", token="nonsense").refused(401)
-        admin.request("GET", "/v1/session", token=token).refused(401)
+        shown = admin.request("GET", "/v1/session", token=token).ok()
+        assert (shown["id"], shown["tenant"]) == (token.split("_")[1], "a")
+        assert shown["largest_upload"] == 64 * 2**20
+        admin.request("DELETE", "/v1/session", token=token).refused(401)
         # Basic authentication belongs to a proxy; the session cookie is still used and checked.
         basic = {"authorization": "Basic eDp5"}
         admin.request("POST", "/v1/tenants", NEW, headers=basic).ok(201)

@@ -63,7 +63,8 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
-    app.state.context = Context(service, metrics, sessions)
+    bounds = bounds or RequestLimits()
+    app.state.context = Context(service, metrics, sessions, bounds.dataset_bytes)
     routes = (
         routes_devices, routes_studies, routes_overview, routes_datasets, routes_admin,
         routes_session, routes_whatif, stream,
@@ -81,7 +82,7 @@ def create_app(
     app.add_exception_handler(Exception, _on_error)
     app.add_middleware(
         Gate,
-        bounds=bounds or RequestLimits(),
+        bounds=bounds,
         metrics=metrics,
         summary=summary,
         service=service,

@@ -156,10 +156,16 @@ class Gate:
         return bounds.study_bytes if scope["path"] == "/v1/studies" else bounds.body_bytes
 
     def _too_large(self, scope: Scope, name: str) -> Response:
+        remedy = "send less"
+        if scope["path"] == "/v1/datasets":
+            remedy = (
+                "the operator can raise this limit (bentham serve --max-upload); otherwise draw a "
+                "sample of the rows"
+            )
         return problem(
             413,
             "Content too large",
-            f"the body has more than {self._most(scope):,} bytes; send less",
+            f"the body has more than {self._most(scope):,} bytes; {remedy}",
             name,
             headers={"Connection": "close"},
         )

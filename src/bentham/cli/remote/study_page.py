@@ -18,6 +18,7 @@ from bentham.cli.remote.formatting import (
     span,
     spans,
 )
+from bentham.wording import counted
 
 if TYPE_CHECKING:
     from bentham.wire import Candidate, StudyView
@@ -158,7 +159,7 @@ def _size(study: "StudyView") -> str:
 def _stops(study: "StudyView") -> str:
     stop = study.stop
     rules = [
-        stop.trials is not None and f"after {stop.trials} trials",
+        stop.trials is not None and f"after {counted(stop.trials, 'trial')}",
         stop.cost is not None and f"after {span(stop.cost)} of device time",
         stop.deadline is not None and f"at {moment(stop.deadline)}",
         stop.expected_gain is not None
