@@ -1,13 +1,15 @@
 """Commands that use a server: output in 80 columns and as JSON, and errors."""
 
+import io
 import json
 import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rich.console import Group
+from rich.console import Console, Group
 from rich.text import Text
 from support.canned import DECISION, NEXT, ROUTES, STUDY, TRIAL, WHATIF
 from support.clients import TOKEN
@@ -105,7 +107,8 @@ def test_a_study_is_explained_by_its_latest_and_its_next_decision(
     assert latest.startswith("Study wine is open, 3 of 4 models tried or running. Its latest")
     assert "Run forest on wine" in latest
     assert following == (
-        " Run svm Of 1 models left, it has the highest expected improvement per second. "
+        " Run svm No device is alive to run it; start a worker. "
+        "Of 1 models left, it has the highest expected improvement per second. "
         "EI rate: 4.00e-04 per second."
     )
     assert json.loads(bentham("explain", "wine", "--json").out) == {
@@ -360,6 +363,34 @@ def test_file_names_contain_no_path(name: str, file: str) -> None:
     assert file_name(name) == file
 
 
+@pytest.mark.parametrize("role", ["operator", "tenant"])
+def test_the_status_fits_a_small_terminal(canned: Canned, role: str) -> None:
+    overview: dict[str, Any] = dict(ROUTES["GET /v1/overview"])  # type: ignore[call-overload]
+    found: dict[str, Any] = dict(ROUTES["GET /v1/status"])  # type: ignore[call-overload]
+    (tenant,), (run,), (study,) = overview["tenants"], found["running"], found["studies"]
+    own = role == "tenant"
+    overview |= {"tenants": [tenant] * (1 if own else 9), "no_device": True}
+    overview |= {"devices": None} if own else {}
+    found |= {"running": [run] * 9, "studies": [study] * 9}
+    found |= {"idle": [], "away": []} if own else {}
+    canned.responses |= {"GET /v1/overview": overview, "GET /v1/status": found}
+    console = Console(width=80, record=True, file=io.StringIO(), highlight=False)
+    with Client(canned.address, TOKEN) as client:
+        console.print(status.render(client, rows=24))
+    text = console.export_text()
+    lines = text.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    assert "1.0 min of about" not in text
+    assert "60.0 s of about 2 min" in text
+    for words in (
+        ["average-precisi", "0.93", "0.5", "+0.1", "7/40"]
+        if own
+        else ["4 present, 3 busy, 1 away", "no device is alive", "a trial to end (limit)"]
+    ):
+        assert words in text
+
+
 def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
     canned: Canned, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -367,7 +398,7 @@ def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
         [Group(Text("all is well")), Unavailable("the server is down"), KeyboardInterrupt()]
     )
 
-    def render(_: Client) -> Group:
+    def render(*_: object) -> Group:
         view = next(views)
         if isinstance(view, BaseException):
             raise view

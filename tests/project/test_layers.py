@@ -22,6 +22,7 @@ ALLOWED = {
     "storage": {"errors"},
     "tables": {"core", "errors"},
     "wire": set(),
+    "terminal": set(),
     "client": {"wire", "file_kinds", "errors"},
     "training": {"wording", "file_kinds", "errors"},
     "executors": {"wire", "tables", "training", "errors"},
@@ -36,7 +37,7 @@ ALLOWED = {
     "forecast": {"core", "service", "storage", "wire", "wording", "errors"},
     "http": {"dashboard", "service", "storage", "tables", "training", "wire", "errors", ""},
     "demo": {"core", "tables", "sim", "experiments", "wire", "client", "training", "executors"}
-    | {"subprocesses", "wording", "errors"},
+    | {"subprocesses", "terminal", "wording", "errors"},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
     | {
         "storage",
@@ -49,7 +50,7 @@ ALLOWED = {
         "worker",
         "training",
     }
-    | {"demo", "wording"}
+    | {"demo", "terminal", "wording"}
     | {"errors", ""},
     "__main__": {"cli"},
 }

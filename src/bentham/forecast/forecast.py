@@ -43,7 +43,7 @@ def forecast(
     simulation makes at most `decisions` decisions.
     """
     deadline, regret = clock() + seconds, question.regret
-    start = StartingPoint.of(pool, question.time)
+    start = StartingPoint.of(pool, question.time, question.away)
     yield {"notes": list(start.notes)}
     draws = _draws(start, question.draws, seed)
     numbers = dict.fromkeys((len(start.devices), question.devices))

@@ -1,8 +1,9 @@
 """The FastAPI app: routes, error handlers and middleware around the service."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import structlog
 from fastapi import FastAPI, Request
@@ -26,6 +27,7 @@ from bentham.http.routes import stream
 from bentham.http.routes import studies as routes_studies
 from bentham.http.routes import whatif as routes_whatif
 from bentham.http.sessions import Sessions
+from bentham.http.summary import RequestSummary
 from bentham.service import Refusal, Service
 from bentham.wire.base import complaints
 
@@ -39,13 +41,17 @@ def create_app(
     secure_cookies: bool = False,
 ) -> FastAPI:
     """Create the app of a service; the service starts and stops with it."""
-    sessions = Sessions(service.engine.clock, secure_cookies)
+    sessions, summary = Sessions(service.engine.clock, secure_cookies), RequestSummary()
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         service.start()
+        writing = asyncio.get_running_loop().create_task(summary.write_regularly())
         yield
         await service.stop()
+        writing.cancel()
+        with suppress(asyncio.CancelledError):
+            await writing
 
     app = FastAPI(
         title="Bentham",
@@ -74,7 +80,14 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
-    app.add_middleware(Gate, bounds=bounds, metrics=metrics, service=service, sessions=sessions)
+    app.add_middleware(
+        Gate,
+        bounds=bounds,
+        metrics=metrics,
+        summary=summary,
+        service=service,
+        sessions=sessions,
+    )
     describe(app)
     return app
 

@@ -180,6 +180,11 @@ def _ragged(line: int, found: int, expected: int, delimiter: str) -> str:
 
 
 def _check_header(names: list[str]) -> None:
+    if len(names) > 2 and sum(map(bool, names)) == 1:
+        raise FileRefused(
+            f"the first line names only one of {len(names):,} columns "
+            f"({shown(''.join(names))}), so it looks like a title; remove it"
+        )
     if len(names) > MOST_COLUMNS:
         raise FileRefused(
             f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} are allowed; leave some "

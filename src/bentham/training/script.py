@@ -106,7 +106,7 @@ def _loading_sources(training: TrainingPlan) -> list[str]:
     kinds = {*training.columns.values(), training.reads}
     needed = ["read_table", "without_spaces", "as_categories"]
     if kinds & {"number", "decimal-comma"} or training.task == "regression":
-        needed.append("as_numbers")
+        needed += ["as_numbers", "number_parts"]
     if "yes-no" in kinds:
         needed.append("as_yes_no")
     if kinds & set(DATES):

@@ -32,4 +32,5 @@ class SessionView(ResponseBody):
     csrf: str | None
     version: str
     largest_upload: int = 0
-    events: list[str] = []  # the kinds of events that a page can listen to
+    events: list[str] = []  # the kinds of events and messages that a page can listen to
+    no_device: bool = False  # whether work waits and no device is alive

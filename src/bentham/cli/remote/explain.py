@@ -116,6 +116,7 @@ def _next(following: "Next") -> list[RenderableType]:
     shown = following.rate if following.value is None else following.value
     return [
         Text(plain(f"Run {following.model}"), style="bold"),
+        *([Text(plain(following.waits))] if following.waits else []),
         Text(plain(following.reason)),
         Text(f"EI rate: {rate(shown)} per second."),
     ]
