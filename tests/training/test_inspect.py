@@ -389,7 +389,7 @@ cells = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_inspection_agrees_with_reading(tmp_path: Path, data: st.DataObject) -> None:
     width = data.draw(st.integers(2, 4))

@@ -10,7 +10,6 @@ from itertools import islice
 from unicodedata import combining, normalize
 
 from bentham.errors import InvalidInput
-from bentham.spelling import did_you_mean
 from bentham.training.dataset import (
     CATEGORIES,
     DATE_PARTS,
@@ -34,6 +33,7 @@ from bentham.training.training_plan import (
     Task,
     TrainingPlan,
 )
+from bentham.wording import counted, did_you_mean
 
 MOST_CLASSES = 100
 FEW_VALUES = 20  # up to this number of distinct whole numbers are treated as classes
@@ -83,7 +83,9 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
     notes += [*_class_notes(target, shares, positive), *_alike_notes(shares)]
     notes += _leakage_notes(target)
     if target.missing:
-        notes.append(f"{target.missing:,} rows without a value of {target.name!r} are not used")
+        are = "is" if target.missing == 1 else "are"
+        without = counted(target.missing, "row")
+        notes.append(f"{without} without a value of {target.name!r} {are} not used")
     types = {name: _type_of(columns[name], request) for name in columns if name != target.name}
     used: dict[str, ColumnType] = {name: kind for name, kind in types.items() if kind != "ignored"}
     if not used:
@@ -352,7 +354,11 @@ def _column_notes(
     ]
     if unused:
         shown = ", ".join(map(repr, unused[:5])) + (" and more" if len(unused) > 5 else "")
-        notes.append(f"{len(unused)} columns are left out: {shown}; set their types to use them")
+        many = len(unused) > 1
+        notes.append(
+            f"{counted(len(unused), 'column')} {'are' if many else 'is'} left out: {shown}; set "
+            f"{'their types to use them' if many else 'its type to use it'}"
+        )
     return notes
 
 

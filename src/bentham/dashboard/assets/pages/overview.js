@@ -60,7 +60,7 @@ export async function open(context) {
     state.skew = found.time - Date.now() / 1000;
     showTiles(tiles, found);
     shares.set(found.tenants);
-    const idle = admin && found.devices.registered === 0;
+    const idle = admin && found.devices.present === 0 && !found.no_device; // the banner says the rest
     warning.replaceChildren(...(idle ? [noDevices()] : []));
     return found;
   }
@@ -175,9 +175,10 @@ function showTiles(tiles, found) {
   tiles.queue.set(whole(found.queue.untried_arms),
     `in ${plural(found.queue.open_studies, "open study", "open studies")}`);
   if (found.devices) {
+    const away = found.devices.away ? `${whole(found.devices.away)} away; ` : "";
     const lost = found.leases_lost ? `; ${plural(found.leases_lost, "trial")} lost so far` : "";
-    tiles.devices.set(`${whole(found.devices.busy)} / ${whole(found.devices.registered)}`,
-      `${plural(found.decisions, "decision")}${lost}`);
+    tiles.devices.set(`${whole(found.devices.busy)} / ${whole(found.devices.present)}`,
+      `${away}${plural(found.decisions, "decision")}${lost}`);
   }
   if (found.latency) {
     tiles.latency.set(duration(found.latency.median),
@@ -306,7 +307,7 @@ function tenantTable(admin) {
 }
 
 function noDevices() {
-  return notice("warn", "No device is registered, so no trials run. Start a worker on a machine ",
+  return notice("warn", "No device is present, so no trials run. Start a worker on a machine ",
     "that can reach this server: ", h("code", {}, "bentham worker"), ".");
 }
 
