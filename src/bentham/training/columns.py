@@ -32,7 +32,7 @@ from bentham.training.written_numbers import (
     number_shown,
 )
 
-FEW, SEVERAL = 5, 20  # half of them suffice for numbers if the other texts are few
+FEW, SEVERAL = 5, 20  # beside at most FEW other texts, HALF of the values suffice for a type
 MANY_VALUES = 50
 SAMPLED = 100  # rows among which samples are looked for
 TRIED = 200  # distinct texts among which half must be dates
@@ -151,12 +151,12 @@ def _type_of(
     if enough and not units:
         return _type_of_numbers(name, column, counts, numbers, kind, written.notes(comma))
     note = ""
-    if units:
+    if 0 < len(units) <= EXAMPLES:
         note = (
             f"its numbers have several units ({listed(units, EXAMPLES)}): write them in one, or "
             f"set its type to {kind} to ignore the units"
         )
-    elif share > HALF:
+    elif not units and share > HALF:
         note = _hint(share, "numbers", kind)
     return _type_of_texts(counts, note)
 
@@ -185,26 +185,28 @@ def _dates(counts: pd.Series) -> tuple[ColumnType, str] | None:
     sample = texts.iloc[:: max(1, len(texts) // TRIED)]
     if not sample.str.contains(DATE_LIKE, regex=True).mean() >= HALF:
         return None
-    tried = {order: float(_are_dates(sample, order).mean()) for order in DATES}
-    most = max(tried.values())
-    if most < HALF:
+    orders = [order for order in DATES if _are_dates(sample, order).mean() >= HALF]
+    if not orders:
         return None
-    # If the year comes first in all, the order of day and month makes no difference.
-    orders = [order for order in DATES if tried[order] == most]
-    read = {
-        order: _are_dates(texts, order) for order in (orders if orders[0] != "date" else DATES[:1])
-    }
+    read = {}
+    for order in orders:
+        read[order] = _are_dates(texts, order)
+        if _share(counts, read[order]) >= MOSTLY and order == "date":
+            break  # if nearly all begin with the year, the order makes no difference
     shares = {order: _share(counts, read[order]) for order in read}
     best = max(shares, key=lambda order: shares[order])
     if shares[best] < HALF or len(counts) < 2:
         return None
-    if shares[best] < MOSTLY and (~read[best]).sum() > FEW:
+    others = texts[~read[best]]
+    if shares[best] < MOSTLY and (
+        len(others) > FEW or any(_are_dates(others, order).any() for order in DATES)
+    ):
         return _type_of_texts(counts, _hint(shares[best], "dates", best))
     notes = []
     if best == "date":
         if as_numbers(texts).notna().all():
             notes = ["read as dates, such as 20240301; set its type to number if they are not"]
-    elif len(set(shares.values())) < len(shares):
+    elif shares.get("day-first") == shares.get("month-first"):
         points = texts.str.contains(".", regex=False).mean() > HALF
         best, other = ("day-first", "month-first") if points else ("month-first", "day-first")
         notes = [

@@ -74,7 +74,9 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
     rows = dataset.rows - target.missing
     _check_target(target, task, rows)
     if target.note and target.type in (*NUMERIC, "any-spelling"):
-        notes.append(f"{target.name!r}: {target.note}")
+        # Merged spellings of the target cannot be kept apart, see above.
+        advice = "; set its type to category" if target.type == "any-spelling" else "\n"
+        notes.append(f"{target.name!r}: {target.note.partition(advice)[0]}")
     shares = _class_shares(target) if task == "classification" else []
     metric = _metric(request.metric, task, shares)
     positive = _positive(shares) if metric == "average-precision" else None

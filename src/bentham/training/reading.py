@@ -89,7 +89,8 @@ def number_parts(texts: pd.Series, decimal_comma: bool = False) -> pd.DataFrame:
 
     Thousands separators are left out, and so are units and the signs of currencies and percent:
     $1,200.50 is 1200.5, 12 % is 12, and 5 kg is 5. With `decimal_comma`, 1.200,50 is 1200.5. (5),
-    5- and 5 DR are -5; 1.5k and 3M are 1500 and 3000000. Anything else becomes missing.
+    5- and 5 DR are -5; 1.5k and 3M are 1500 and 3000000, with the units k and M if they have no
+    other. Anything else becomes missing.
     """
     minus, group = r"[-\u2212\u2013]", r"\s'\u2019"  # the signs for minus, and other separators
     group, point = (f"[.{group}]", ",") if decimal_comma else (f"[,{group}]", r"\.")
@@ -123,7 +124,7 @@ def number_parts(texts: pd.Series, decimal_comma: bool = False) -> pd.DataFrame:
             number = float(kept.replace(",", ".") + powers.get(times or "", ""))
             if closed or second or sign not in (None, "+") or side not in (None, "CR"):
                 number = -number
-            its_unit = after or before or ""
+            its_unit = after or before or times or ""
         numbers.append(number)
         units.append(its_unit)
     read = pd.DataFrame({"number": numbers, "unit": units}, texts.index)

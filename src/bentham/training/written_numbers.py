@@ -17,6 +17,7 @@ TRIED = 200  # distinct texts among which there must be a number, or none is
 EXAMPLES = 3
 DECIMAL_COMMA = re.compile(r"\D*[\d.\s]*,(\d{1,2}|\d{4,})\D*")  # cannot be a thousands separator
 THOUSANDS_POINT = re.compile(r"[^\d.,]*[1-9]\d{0,2}(\.\d{3})+[^\d.,]*")
+MULTIPLIERS = {"k", "K", "M", "B", "bn"}
 CURRENCY = re.compile(r"[A-Z]{0,3}[$¢-¥\u20a0-\u20cf]|[A-Z]{3}|S?Fr\.?|Rs\.?|kr\.?|zł")
 
 
@@ -90,8 +91,12 @@ class WrittenNumbers:
         for unit, rows, number in zip(units, self.rows, self.read(comma).notna(), strict=True):
             if number:
                 unit = unit if isinstance(unit, str) else ""  # numbers such as 1e5 have no parts
-                same = unit if CURRENCY.fullmatch(unit) else unit.lower().rstrip("s.")
+                kept = CURRENCY.fullmatch(unit) or unit in MULTIPLIERS
+                same = unit if kept else unit.lower().rstrip("s.")
                 found[same] = found.get(same, 0) + int(rows)
+        if all(unit in MULTIPLIERS or CURRENCY.fullmatch(unit) for unit in found if unit):
+            for unit in MULTIPLIERS & set(found):  # not so in 30M beside 25F
+                found[""] = found.get("", 0) + found.pop(unit)
         return {unit: rows / sum(found.values()) for unit, rows in found.items()}
 
     def mixed_units(self, comma: bool) -> list[str]:
