@@ -67,33 +67,41 @@ def test_write_read_and_replay(
     assert verify(restored.scheduler(), restored.events) == []
 
 
+REPLAYS = """
+import sys
+import bentham.cli
+for path in sys.argv[1:]:
+    sys.argv = ["bentham", "replay", path, "--json"]
+    try:
+        bentham.cli.main()
+    except SystemExit as end:
+        assert not end.code, path
+    print(end="\\0", flush=True)
+"""
+
+
 @pytest.mark.outside
-@pytest.mark.parametrize("policy", POLICY_NAMES)
-def test_in_a_fresh_process_with_another_hash_seed(policy: str, tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
-    recording = record(3, policy, "joint", path)
-    decisions = sum(isinstance(event, ArmStarted) for event in recording.events)
-    for hash_seed in ("1", "4242"):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "import bentham.cli as c; c.main()",
-                "replay",
-                str(path),
-                "--json",
-            ],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) == {
-            "events": len(recording.events),
-            "decisions": decisions,
-            "differences": [],
-        }
+@pytest.mark.parametrize("hash_seed", ["1", "4242"])
+def test_in_a_fresh_process_with_another_hash_seed(hash_seed: str, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{policy}.jsonl" for policy in POLICY_NAMES]
+    recordings = [
+        record(3, policy, "joint", path) for policy, path in zip(POLICY_NAMES, paths, strict=True)
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", REPLAYS, *paths],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    *outputs, rest = done.stdout.split("\0")
+    assert rest == ""
+    for recording, output in zip(recordings, outputs, strict=True):
+        decisions = sum(isinstance(event, ArmStarted) for event in recording.events)
+        assert json.loads(output) == {
+            "events": len(recording.events), "decisions": decisions, "differences": [],
+        }  # fmt: skip
 
 
 def test_a_changed_decision_is_detected(tmp_path: Path) -> None:
