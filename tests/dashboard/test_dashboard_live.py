@@ -5,7 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Page, Route, expect
 from support.boards import Board
 from support.browsers import Visits
-from support.dashboards import go, panel, sign_in
+from support.dashboards import go, panel, sign_in, tab
 
 OUT_OF_DATE = "The data may be out of date"
 # A timeline with more trials than it keeps, newest first as in the server's response.
@@ -42,6 +42,7 @@ def test_events_during_loading_are_not_missed(board: Board, page: Page) -> None:
 
     page.route(f"**/v1/studies/{study}/next", slow, times=1)
     go(page, f"studies/{study}", "s")
+    tab(page, "Trials")
     expect(panel(page, "Trials").get_by_role("row").nth(1)).to_contain_text("complete")
 
 

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 from support.boards import Board
 from support.browsers import Visits, axe
-from support.dashboards import IMAGE, SCRIPT, mark, panel, sign_in, tile, unchanged
+from support.dashboards import IMAGE, PARTS, SCRIPT, mark, panel, sign_in, tile, unchanged
 
 MODELS = {SCRIPT: 1.0, IMAGE: 2.0, "plain": 3.0}
 
@@ -81,8 +81,10 @@ def test_every_page_is_accessible(board: Board, visits: Visits) -> None:
     study = board.study(lab, f"{SCRIPT} {IMAGE}", MODELS, dataset=IMAGE)
     leases = board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, limit=2)
     board.lease(gpu)
-    routes = ["", "studies", f"studies/{study}", "decisions", f"decisions/{leases[0]['trial']}",
-              "heatmap", "new", "whatif"]  # fmt: skip
+    dataset = board.dataset(lab, IMAGE)["id"]
+    routes = ["", "studies", "decisions", f"decisions/{leases[0]['trial']}", "heatmap", "new",
+              f"new/{dataset}", "whatif", "datasets", f"datasets/{dataset}", "devices", "tenants",
+              "tokens", *(f"studies/{study}/{part}" for part in PARTS)]  # fmt: skip
     for scheme, width in (("light", 1280), ("dark", 390)):
         page = visits.open(
             color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce"
