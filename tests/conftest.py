@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from support import numbers_only, quick
+from support import numbers_only, quick, time_limit
 
 if TYPE_CHECKING:
     from support.postgres import PostgresServer
@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     if config.getoption("quick"):
         quick.install()
+    time_limit.install()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -57,6 +58,31 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     with quick.watched(item):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Limit the time that the fixtures of a test take to start."""
+    with time_limit.limited(f"the fixtures of {item.nodeid}", _seconds(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Limit the time that a test takes."""
+    with time_limit.limited(item.nodeid, _seconds(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Limit the time that the fixtures of a test take to end."""
+    with time_limit.limited(f"the end of {item.nodeid}", _seconds(item)):
+        return (yield)
+
+
+def _seconds(item: pytest.Item) -> float:
+    return time_limit.QUICK_SECONDS if item.config.getoption("quick") else time_limit.SECONDS
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

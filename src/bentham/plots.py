@@ -1,6 +1,7 @@
 """Plots of runs, in one style: colours for the colour-blind, and a dash pattern per line."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,13 +19,8 @@ BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, GREY = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555",
 )  # fmt: skip
 Dashes = str | tuple[float, tuple[float, ...]]
-STYLES: tuple[tuple[str, Dashes], ...] = (
-    (BLUE, "-"),
-    (VERMILION, "--"),
-    (GREEN, "-."),
-    (PINK, (0, (3, 1, 1, 1, 1, 1))),
-    (GREY, ":"),
-)
+COLOURS = (BLUE, VERMILION, GREEN, PINK, GREY, ORANGE, SKY)
+DASHES: tuple[Dashes, ...] = ("-", "--", "-.", (0, (3, 1, 1, 1, 1, 1)), ":")
 # Both axes are logarithmic, since regret falls by orders of magnitude over orders of magnitude of
 # time. The plot shows the regret between these fractions of its initial value.
 SHOWN_FROM, SHOWN_UNTIL = 0.9, 0.005
@@ -63,7 +59,8 @@ def draw_regret(outcomes: Sequence[Outcome], path: Path) -> None:
 
 
 def _draw_lines(axes: Axes, outcomes: Sequence[Outcome], times: Vector, lowest: float) -> None:
-    for (name, runs), (colour, dashes) in zip(by_policy(outcomes).items(), STYLES, strict=False):
+    styles = zip(cycle(COLOURS), cycle(DASHES), strict=False)  # 35 pairs; there are fewer policies
+    for (name, runs), (colour, dashes) in zip(by_policy(outcomes).items(), styles, strict=False):
         curves = np.array([_sampled(run, times) for run in runs])
         draw_mean(axes, times, curves, name, colour, dashes, lowest)
 

@@ -4,16 +4,19 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support.commands import HEADER, Bentham, assert_refused, write_table
 
-from bentham import __version__
+from bentham import __version__, plots
 from bentham.core import SharedPrior, sample_prior
 from bentham.sim import POLICY_NAMES
+from bentham.sim.experiment import Experiment, run_experiment
 from bentham.tables import Table, load_table
 
 
@@ -101,6 +104,24 @@ def test_plots(bentham: Bentham, small: Path, tmp_path: Path, suffix: str) -> No
     assert plot.stat().st_size > 2000
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert plot.read_bytes().startswith(start)
+
+
+def test_every_policy_has_a_line_of_its_own_in_a_plot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = run_experiment(Experiment(load_table("oboe:3").only(range(12))), "mdmt", 0)
+    outcomes = [replace(outcome, policy=f"policy {number}") for number in range(8)]
+    lines: list[Any] = []
+    real = plots.draw_mean
+
+    def draw(*arguments: Any) -> None:
+        lines.append(arguments[3:6])
+        real(*arguments)
+
+    monkeypatch.setattr(plots, "draw_mean", draw)
+    plots.draw_regret(outcomes, tmp_path / "regret.png")
+    assert [line[0] for line in lines] == [outcome.policy for outcome in outcomes]
+    assert len({line[1:3] for line in lines}) == 8  # colour and dashes
 
 
 @pytest.mark.outside
@@ -284,3 +305,21 @@ def test_comparison_with_the_paper(bentham: Bentham, small: Path) -> None:
     )
     assert alone["trials"] == theirs["trials"]
     assert ours["history"] == theirs["history"]
+
+
+def test_studies_may_end_early(bentham: Bentham, small: Path) -> None:
+    everything, early, paper = (
+        json.loads(bentham("simulate", small, "--json", *options).out)
+        for options in ([], ["--gain-share", 0.05], ["--policy", "mdmt", "--prior", "sample"])
+    )
+    assert (everything["gain_share"], everything["happiness"]) == (0.0, 1.0)
+    for run in (everything, early):
+        used = sum(trial["end"] - trial["start"] for trial in run["trials"])
+        assert run["device_time"] == pytest.approx(used)
+    assert early["device_time"] < everything["device_time"]
+    start, end = early["curve"][0][1], early["curve"][-1][1]
+    assert early["happiness"] == pytest.approx(1.0 - end / start)
+    done = bentham("simulate", small, "--gain-share", 0.05, "--paper", "--json")
+    assert json.loads(done.out)[1]["trials"] == paper["trials"]  # the paper runs every model
+    shown = bentham("simulate", small, "--gain-share", 0.05).out
+    assert f"{early['happiness']:.2%}" in shown

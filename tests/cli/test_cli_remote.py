@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Group
 from rich.text import Text
-from support.canned import DECISION, ROUTES, STUDY, TRIAL, WHATIF
+from support.canned import DECISION, NEXT, ROUTES, STUDY, TRIAL, WHATIF
 from support.clients import TOKEN
 from support.commands import Bentham, assert_refused
 from support.servers import Canned
@@ -31,7 +31,7 @@ COMMANDS: list[list[object]] = [
     ["study", "create", "wine", "--models", "svm"],
     ["device", "list"], ["device", "show", "gpu-0"], ["device", "leave", "gpu-0"],
     ["trial", "list"], ["trial", "list", "--study", "wine"], ["trial", "show", TRIAL["id"]],
-    ["explain", TRIAL["id"]], ["status"], ["status", "--once"], ["whatif"],
+    ["explain", TRIAL["id"]], ["explain", "wine"], ["status"], ["status", "--once"], ["whatif"],
 ]  # fmt: skip
 
 
@@ -72,10 +72,13 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
     for words in (
         "Run forest on wine",
         "wine, a study of vision",
-        "0.25, weighted, over all studies that list it",
+        "1.476, weighted, over all studies that list it",
         "│ wine │ vision │ 0.125 │ 2 │ 0.25 │",
         "2 min of device time",
+        "EI rate 0.0123 per second given what is running; if nothing else were, it would be "
         "0.00208 per second",
+        "Gain per study, if nothing else were running",
+        "│ (this one) │ wine │ wine │ vision │ 1.23e-02 │",
         "The weights: a heavier study came first; otherwise: the quality of wine",
         "The limit on device time: nlp used its day; the model it displaced belongs to "
         "another tenant.",
@@ -86,9 +89,36 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
             **DECISION, "reason": reason, "value": None, "gains": [], "runners_up": [],
             "changes": [],
         }  # fmt: skip
-        text = bentham("explain", TRIAL["id"]).out
+        text = " ".join(bentham("explain", TRIAL["id"]).out.split())
+        assert "EI rate 0.00208 per second No rule" in text
+        assert "given what is running" not in text
         assert "No rule visible to you changed the outcome." in text
         assert "Gain per study" not in text
+
+
+def test_a_study_is_explained_by_its_latest_and_its_next_decision(
+    bentham: Bentham, canned: Canned
+) -> None:
+    text = " ".join(bentham("explain", "wine").out.split())
+    latest, _, following = text.partition("What comes next")
+    assert latest.startswith("Study wine is open, 3 of 4 models tried or running. Its latest")
+    assert "Run forest on wine" in latest
+    assert following == (
+        " Run svm Of 1 models left, it has the highest expected improvement per second. "
+        "EI rate: 4.00e-04 per second."
+    )
+    assert json.loads(bentham("explain", "wine", "--json").out) == {
+        "latest": json.loads(bentham("explain", TRIAL["id"], "--json").out),
+        "next": NEXT,
+    }
+    canned.responses["GET /v1/decisions"] = {"items": []}
+    nothing = dict.fromkeys(["model", "expected_improvement", "cost", "rate", "value"])
+    canned.responses[f"GET /v1/studies/{STUDY['id']}/next"] = {
+        **NEXT, **nothing, "reason": "The study is paused; resume it.",
+    }  # fmt: skip
+    text = " ".join(bentham("explain", "wine").out.split())
+    assert "None yet: a decision is made when a device is free." in text
+    assert text.endswith("What comes next The study is paused; resume it.")
 
 
 def test_a_what_if_is_answered_in_a_sentence(bentham: Bentham, canned: Canned) -> None:

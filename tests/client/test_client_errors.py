@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Iterator
+from itertools import cycle
 
 import httpx2
 import pytest
@@ -84,10 +85,15 @@ def test_a_bad_content_encoding() -> None:
         mocked(handler).overview()
 
 
-def test_a_repeated_page_ends_the_pagination() -> None:
-    body = {"items": [TENANT], "next": "x"}
-    with pytest.raises(ServiceError, match="same page"):
-        mocked(answering(200, body)).tenants()
+@pytest.mark.parametrize("cursors", ["x", "xy", "wxyxy"])
+def test_repeated_cursors_end_the_pagination(cursors: str) -> None:
+    following = cycle(cursors)
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        return answering(200, {"items": [TENANT], "next": next(following)})(request)
+
+    with pytest.raises(ServiceError, match="twice, so this list would never end"):
+        mocked(handler).tenants()
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_kinds_order_filter_and_zoom(board: Board, page: Page) -> None:
     expect(page.get_by_text("No study matches")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
     expect(summary).to_contain_text("60 studies by 4 models")
-    for kind in ("Posterior mean", "Uncertainty", "EI rate"):
+    for kind in ("Posterior mean", "Uncertainty", "EI rate alone"):
         page.get_by_role("button", name=kind).click()
         expect(summary).to_contain_text(re.compile(rf"{kind}: [\d.e-]+ to [\d.e-]+ for"))
     page.get_by_label("Colour scale per study").check()

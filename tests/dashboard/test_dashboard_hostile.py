@@ -5,7 +5,7 @@ from typing import Any
 from playwright.sync_api import Page, Route, expect
 from support.boards import Board
 from support.browsers import Visits
-from support.dashboards import sign_in
+from support.dashboards import sign_in, visit
 
 TAKEN = "document.documentElement.dataset.taken=1"
 HOSTILE = (
@@ -79,11 +79,7 @@ def test_names_stay_text_without_the_content_policy(board: Board, visits: Visits
         routes += [f"studies/{study}", *(["devices", "tokens"] if token == board.admin else [])]
         routes += [f"decisions/{lease['trial']}" for lease in leases[-3:]]
         for route in routes:
-            # Mark the page before, so as not to check it instead of the next one.
-            page.evaluate("document.querySelector('main h1').dataset.before = ''")
-            page.evaluate("route => { location.hash = `#/${route}`; }", route)
-            expect(page.locator("main h1[data-before]")).to_have_count(0)
-            expect(page.locator("main .waiting")).to_have_count(0)
+            visit(page, route)
             if route == "heatmap":  # it names only the selected cell: the last is of `study`
                 page.get_by_label("Metric").select_option("")
                 page.get_by_role("grid").press("ArrowDown")

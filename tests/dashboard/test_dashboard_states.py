@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, expect
 from support.boards import Board
 from support.browsers import Visits
-from support.dashboards import mark, sign_in, unchanged
+from support.dashboards import mark, sign_in, unchanged, visit
 
 
 def test_signing_in_and_out(board: Board, page: Page, visits: Visits) -> None:
@@ -65,7 +65,7 @@ def test_missing_pages(board: Board, page: Page, visits: Visits) -> None:
     visits.expect("404 (Not Found)")
     for route, message in (("studies/s_nothing", "Not found"), ("decisions/t_nothing", "Not found"),
                         ("nothing", "There is no such page")):  # fmt: skip
-        page.evaluate("route => { location.hash = `#/${route}`; }", route)
+        visit(page, route)
         expect(page.get_by_role("alert")).to_contain_text(message)
     page.get_by_role("link", name="Go to the overview").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from playwright.sync_api import Page, expect
 from support.boards import Board
 from support.browsers import Visits, axe
-from support.dashboards import go, sign_in
+from support.dashboards import go, sign_in, visit
 
 
 def create_work(board: Board) -> str:
@@ -27,6 +27,9 @@ def test_an_operator_asks_and_saves_the_picture(
     page = visits.open()
     sign_in(page, board.address, board.admin)
     go(page, "whatif", "What if")
+    now = board.get("/v1/overview")["regret_estimate"]
+    hint = page.get_by_text("Currently about")
+    expect(hint).to_have_text(f"Currently about {now:.2g}. Default: half of that.")
     devices = page.get_by_label("Devices", exact=True)
     expect(devices).to_have_value("2")
     page.get_by_label("Devices (slider)").fill("8")
@@ -39,6 +42,8 @@ def test_an_operator_asks_and_saves_the_picture(
     expect(answer).to_have_text(
         re.compile(r"With 8 devices instead of 1, mean regret is expected to fall below .* in .*\.")
     )
+    expect(answer).to_contain_text(f"below {now / 2:.2g} in")
+    expect(page.get_by_text(f"Mean regret was about {now:.2g} then")).to_be_visible()
     expect(page).to_have_url(re.compile(r"#/whatif/w_\w+$"))
     for figure in page.get_by_role("img").all():
         assert "Round robin" in str(figure.get_attribute("aria-label"))
@@ -59,10 +64,20 @@ def test_an_operator_asks_and_saves_the_picture(
     page.reload()
     expect(answer).to_contain_text("With 8 devices instead of 1")
     expect(page.get_by_role("link", name=re.compile("8 devices instead of 1"))).to_be_visible()
+    # So it is without a name in the address, with both charts.
+    page.evaluate("location.hash = '#/overview'")
+    go(page, "whatif", "What if")
+    expect(answer).to_contain_text("With 8 devices instead of 1")
+    expect(page.get_by_role("img", name=re.compile("Bentham with 8: 0"))).to_be_visible()
+    # A level that is not below the current regret leaves nothing to draw.
+    page.get_by_role("spinbutton", name="Until mean regret is below").fill(f"{2 * now}")
+    page.get_by_role("button", name="Run the simulation").click()
+    expect(answer).to_contain_text(f"is already about {now:.2g}, which is not above {2 * now:.2g}")
+    expect(page.get_by_role("img")).to_have_count(0)
     other = visits.open()
     sign_in(other, board.address, ada)
     expect(other.get_by_role("link", name="What if")).to_have_count(0)
-    other.evaluate("location.hash = '#/whatif'")
+    visit(other, "whatif")
     expect(other.get_by_text("There is no such page.")).to_be_visible()
 
 

@@ -35,7 +35,10 @@ def score(lease: Any) -> float:
     return {SCRIPT: 0.7, IMAGE: 0.8, FORMULA: 0.75}[lease["model"]]
 
 
-def test_a_study_until_its_end_and_its_export(board: Board, page: Page, tmp_path: Path) -> None:
+def test_a_study_until_its_end_and_its_export(
+    board: Board, visits: Visits, page: Page, tmp_path: Path
+) -> None:
+    visits.expect("404")  # a trial without a log
     lab, gpu = board.tenant("lab"), board.device()
     study = board.study(lab, SCRIPT, {SCRIPT: 1.0, IMAGE: 2.0, FORMULA: 3.0})
     sign_in(page, board.address, lab)
@@ -51,12 +54,23 @@ def test_a_study_until_its_end_and_its_export(board: Board, page: Page, tmp_path
     lease = board.lease(gpu)
     trials = panel(page, "Trials").get_by_role("row")
     expect(trials.nth(1)).to_contain_text("running")
+    board.request(
+        "PUT", f"/v1/trials/{lease['trial']}/log", b"epoch 1 <b>of</b> 1", token=gpu,
+        query=f"fence={lease['fence']}",
+    ).ok(204)  # fmt: skip
     board.report(gpu, lease, score=score(lease), metrics={"loss": 0.25}).ok()
     expect(trials.nth(1)).to_contain_text("complete")
     expect(tile(page, "Best so far")).to_have_text(f"{score(lease):.4f}")
     failing = board.lease(gpu)
     board.report(gpu, failing, "fail", reason="out of <b>memory</b>", final=True).ok()
     expect(trials.nth(1)).to_contain_text("out of <b>memory</b>")
+    for model, words in ((lease["model"], "epoch 1 <b>of</b> 1"), (failing["model"], "nothing")):
+        page.get_by_role("button", name=f"Log of {model}", exact=True).click()
+        log = page.get_by_role("dialog", name=f"Log of {model}")
+        expect(log).to_contain_text(words)
+        assert axe(page) == []
+        log.get_by_role("button", name="Close").click()
+        expect(log).to_have_count(0)
     (last,) = board.run(gpu, "gpu", score)
     expect(page.locator(".heading .badge")).to_have_text("closed")
     expect(tile(page, "Models tried")).to_have_text("3 of 3")

@@ -179,7 +179,8 @@ def test_marks_show_each_score_and_improvements() -> None:
 def test_the_tables() -> None:
     console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
     console.print(results([study_row(study("a", 0)), study_row(study("b", 1))]))
-    console.print(comparison_grid(Comparison(*[real_regret(measured())] * 3, early=EARLY)))
+    regret = real_regret(measured())
+    console.print(comparison_grid(Comparison(regret, regret, regret, EARLY)))
     text = console.export_text()
     assert "rmse 12.35" in text
     assert text.count("0.9000") == 2

@@ -25,7 +25,7 @@ from bentham.executors import Broken, Declined, Executor, Scored, TrialLimits
 from bentham.executors.limits import MIB
 from bentham.executors.ray import RayExecutor, connect, doubled, living, load_ray
 from bentham.executors.ray_host import make_setup
-from bentham.wire import DataAsked, Lease
+from bentham.wire import DataAsked, Lease, StopRules
 from bentham.wire import Training as WireTraining
 
 pytestmark = pytest.mark.outside
@@ -290,6 +290,7 @@ def studies(client: Client, count: int) -> None:
             data=DataAsked(dataset=data.id, target="worth"),
             algorithms=["gated", "gaussian-naive-bayes"],
             candidates=4,
+            stop=StopRules(gain_share=0.0),
             tenant="lab",
         )
 

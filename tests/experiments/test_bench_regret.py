@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.commands import Bentham, write_table
 
+from bentham.cli.report import print_regret
 from bentham.errors import InvalidInput
 from bentham.experiments import VARIANTS, bench_regret
 from bentham.experiments.regret import Cell, interval, run_cell
@@ -96,6 +97,25 @@ def test_the_command(bentham: Bentham, small: Path, tmp_path: Path) -> None:
     assert done.code == 0
     assert max(map(len, done.out.splitlines())) <= 80
     assert "geometric mean" in done.out
+    assert "No intervals:\nthey need --repeat 3 or more" in done.out
+
+
+def test_intervals_of_ratios_are_printed_as_two_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    """A factor up and down, which plus or minus a number would not show."""
+    logs = [math.log(0.747 * factor) for factor in (0.9, 1.0, 1.1)]
+    ratio = interval(logs)
+    known = {"ratio": 1.0, "low": 1.0, "high": 1.0, "runs": 3}
+    never = {"ratio": None, "low": None, "high": None, "runs": 0}
+    cell = {
+        "table": "t", "devices": 1, "variant": "default", "to_paper": ratio, "to_oracle": known,
+        "time_to_0.03_to_paper": interval(logs[:2]), "time_to_0.01_to_paper": never,
+    }  # fmt: skip
+    result = {"repeat": 3, "cells": [cell], "geometric_mean": {}, "skipped": []}
+    print_regret(result, 1.0)
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "default" in line]
+    assert [cell.strip() for cell in row.split("│")[1:-1]] == [
+        "default", "0.745 (0.58-0.96)", "1", "0.709", "-",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

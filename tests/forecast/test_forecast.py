@@ -1,25 +1,30 @@
 """What-if forecasts; with certain scores and costs, times can be computed by hand."""
 
+import itertools
 from typing import Any
 
 import pytest
 from support.pools import Story, lively
 
-from bentham.forecast import Question, forecast
+from bentham.forecast import forecast
 from bentham.forecast.forecast import DEVICES
 from bentham.forecast.summary import quantile
+from bentham.service import Question
 from bentham.service.fold import events
-from bentham.service.views.estimates import Estimates
-from bentham.service.views.overview import RegretSum
 
 
-def ask(story: Story, regret: float | None = 0.1, devices: int = 1, **options: Any) -> Any:
+def ask(story: Story, regret: float = 0.1, devices: int = 1, **options: Any) -> Any:
     """Return the merged pieces of a forecast."""
-    question = Question(regret, devices, options.pop("draws", 2))
     found: dict[str, Any] = {}
-    for piece in forecast(story.pool, question, story.now, **options):
+    for piece in forecast(
+        story.pool, asked(story, regret, devices, options.pop("draws", 2)), **options
+    ):
         found.update(piece)
     return found
+
+
+def asked(story: Story, regret: float = 0.1, devices: int = 3, draws: int = 3) -> Question:
+    return Question(regret, devices, draws, story.pool.sequence, story.now)
 
 
 def times(found: Any, devices: int) -> list[float | None]:
@@ -43,7 +48,6 @@ def test_one_device_takes_the_sum_of_costs() -> None:
     """
     story = two_studies()
     found = ask(story)
-    assert (found["estimate"], found["studies"], found["now"]) == (0.9, 2, 0)
     assert times(found, 1) == [10 + 10 + 40 + 40, 40 + 40]
     assert times(ask(story, regret=0.3), 1) == [10 + 10 + 40, 40 + 40]
     assert times(ask(story, regret=0.4), 1) == [10 + 10, 40 + 40]
@@ -60,13 +64,10 @@ def test_one_device_takes_the_sum_of_costs() -> None:
     assert at[min(time for time in at if time >= 20.0)] == 0.4
 
 
-def test_defaults_are_half_the_regret_and_twice_the_devices() -> None:
+def test_all_numbers_of_devices_are_simulated_and_curves_drawn_for_two() -> None:
     story = two_studies()
     story.devices(3)
-    found: dict[str, Any] = {}
-    for piece in forecast(story.pool, Question(draws=1), 0.0):
-        found.update(piece)
-    assert (found["regret"], found["devices"], found["now"]) == (0.45, 6, 3)
+    found = ask(story, devices=6, draws=1)
     assert [answer["devices"] for answer in found["answers"][::2]] == list(DEVICES)
     assert {curve["devices"] for curve in found["curves"]} == {3, 6}
 
@@ -131,10 +132,16 @@ def test_cut_simulations_are_noted() -> None:
     cut = ask(story, decisions=2)
     assert times(cut, 1) == [None, 80]
     assert [note for note in cut["notes"] if "stopped after 2 decisions" in note]
-    clock = iter(range(100))
+    clock = itertools.count()
     late = ask(story, seconds=30.0, clock=lambda: next(clock))
     assert (late["simulated"], late["progress"]) == (1, 1.0)
     assert [note for note in late["notes"] if "1 of 2 draws" in note]
+    early = ask(story, seconds=4.0, clock=lambda: next(clock))
+    assert (early["simulated"], len(early["answers"])) == (1, 4)
+    assert "answers use 4 of its 24 simulations" in early["notes"][-1]
+    never = ask(story, seconds=0.0, clock=lambda: next(clock))
+    assert (never["simulated"], never["answers"]) == (0, [])
+    assert "not even one simulation" in never["notes"][-1]
     assert ask(Story())["notes"] == ["No study is being served, so there is nothing to simulate."]
 
 
@@ -144,27 +151,15 @@ def test_paused_studies_and_kinds_are_noted() -> None:
     story.devices(1)
     story.add(events.StudyPaused("y"))
     found = ask(story)
-    assert found["studies"] == 1
     assert times(found, 1) == [50, 40]
     assert len(found["notes"]) == 2
-
-
-def test_current_mean_regret_agrees_with_the_overview() -> None:
-    story = lively(studies=5)
-    estimates = Estimates().estimate(story.pool, story.pool.studies.values())
-    total = RegretSum()
-    for study in story.pool.studies.values():
-        total.add(study, estimates[study.id])
-    assert total.mean() > 0.0
-    assert ask(story)["estimate"] == pytest.approx(total.mean(), rel=1e-5)
 
 
 def test_the_same_log_gives_the_same_answer() -> None:
     pieces = []
     for _ in range(2):
         story = lively()
-        question = Question(devices=3, draws=3)
-        pieces.append(list(forecast(story.pool, question, story.now)))
+        pieces.append(list(forecast(story.pool, asked(story))))
         before = lively().pool.scheduler
         for device in ("gpu-0", "gpu-1"):  # the pool is unchanged
             trial = story.pool.scheduler.devices[device]
@@ -182,7 +177,8 @@ def test_the_same_log_gives_the_same_answer() -> None:
         assert all(a <= b <= c for a, b, c in zip(
             curve["low"], curve["regret"], curve["high"], strict=True
         ))  # fmt: skip
-    other = list(forecast(lively().pool, Question(devices=3, draws=3, seed=1), 0.0))
+    fresh = lively()
+    other = list(forecast(fresh.pool, asked(fresh), seed=1))
     assert other[-1]["answers"] != last["answers"]
     shares = [piece["progress"] for piece in pieces[0] if "progress" in piece]
     assert shares == sorted(shares)

@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,13 @@ from support.service_process import DEADLINE, ServiceProcess, running
 from bentham.client import Client
 from bentham.errors import ForecastFailed
 from bentham.forecast.process import ForecastProcess, _line
+from bentham.service import Question, recover
 from bentham.service.jobs.whatifs import MOST_KEPT, MOST_WAITING
 from bentham.storage import open_log
-from bentham.wire import WhatIf, WhatIfCreate
+from bentham.wire import WhatIf
 
 WAITING = ("waiting", "running")
+QUESTION = Question(regret=0.1, devices=2, draws=16, sequence=0, time=0.0)
 
 
 def ended(service: Service, name: str) -> Any:
@@ -44,7 +48,8 @@ def test_an_operator_asks_and_gets_an_answer(service: Service) -> None:
     assert (found["state"], found["progress"], found["simulated"]) == ("complete", 1.0, 2)
     assert (found["now"], found["devices"], found["studies"]) == (1, 2, 1)
     assert found["sequence"] == service.pool.sequence  # it is not in the log
-    assert found["regret"] == pytest.approx(found["estimate"] / 2, rel=1e-5)
+    assert found["estimate"] == service.get("/v1/overview")["regret_estimate"] > 0.0
+    assert found["regret"] == found["estimate"] / 2
     rows = {(answer["devices"], answer["policy"]) for answer in found["answers"]}
     assert {(1, "bentham"), (64, "round-robin")} <= rows
     second = service.post("/v1/whatif", {"regret": 0.01, "draws": 1}).ok(202)
@@ -57,6 +62,30 @@ def test_an_operator_asks_and_gets_an_answer(service: Service) -> None:
     for method, path in (("GET", ""), ("POST", ""), ("GET", f"/{first['id']}")):
         body: Any = {} if method == "POST" else None
         service.request(method, f"/v1/whatif{path}", body, token=tenant).refused(403, "")
+
+
+def test_the_answer_is_about_the_moment_of_the_question(slow: Service, held: Held) -> None:
+    """Scores that arrive while a question waits change neither its level nor its answer."""
+    tenant, device = slow.tenant("a"), slow.device()
+    study = slow.study(tenant, models=4)
+    before = slow.get("/v1/overview")["regret_estimate"]
+    sequence = slow.pool.sequence
+    name = slow.post("/v1/whatif", {"devices": 2}).ok(202)["id"]
+    slow.report(device, slow.lease(device), score=0.9).ok()
+    assert slow.get("/v1/overview")["regret_estimate"] < before
+    held.opened = True
+    found = ended(slow, name)
+    assert (found["estimate"], found["regret"]) == (before, before / 2)
+    assert (found["sequence"], held.asked[0].sequence) == (sequence, sequence)
+    pool = recover(slow.engine.log, until=sequence)
+    assert (pool.sequence, pool.studies[study].counts["running"]) == (sequence, 0)
+    # A gauge, the overview and the start of a forecast are one number.
+    page = slow.request("GET", "/metrics").body.decode()
+    gauge = re.search(r"^bentham_regret_estimate (\S+)$", page, re.MULTILINE)
+    assert gauge is not None
+    assert float(gauge[1]) == slow.get("/v1/overview")["regret_estimate"]
+    asked = slow.post("/v1/whatif", {"devices": 2}).ok(202)
+    assert asked["estimate"] == float(gauge[1])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +119,7 @@ def test_one_runs_four_wait_and_any_can_be_cancelled(slow: Service, held: Held) 
     states = [slow.get(f"/v1/whatif/{name}")["state"] for name in names]
     assert states == ["running", *["waiting"] * MOST_WAITING]
     shown = slow.get(f"/v1/whatif/{names[0]}")
-    assert (shown["progress"], shown["estimate"]) == (0.5, slow.clock.now)
+    assert (shown["progress"], shown["simulated"]) == (0.5, 1)
     assert "secret" not in shown
     for name in (names[0], names[2], names[0]):  # the running one, a waiting one, and again
         cancelled = slow.request("DELETE", f"/v1/whatif/{name}").ok()
@@ -155,7 +184,7 @@ def test_a_failing_process_raises_an_error(line: str, then: str, reason: str) ->
     process = ForecastProcess(Path(), None, command, seconds=1.0 if "sleep" in then else DEADLINE)
 
     async def read() -> None:
-        async with aclosing(process(WhatIfCreate(), 0.0)) as pieces:
+        async with aclosing(process(QUESTION)) as pieces:
             async for _ in pieces:
                 pass
 
@@ -185,7 +214,7 @@ def test_closing_ends_the_process() -> None:
     command = (sys.executable, "-c", PRINTING.format('{"progress": 0}', then))
 
     async def read() -> int:
-        async with aclosing(ForecastProcess(Path(), None, command)(WhatIfCreate(), 0.0)) as pieces:
+        async with aclosing(ForecastProcess(Path(), None, command)(QUESTION)) as pieces:
             async for piece in pieces:
                 if piece["progress"]:
                     break
@@ -260,8 +289,9 @@ def _runs(pid: int) -> bool:
 def test_the_process_ends_with_its_input(tmp_path: Path) -> None:
     with serving(lambda: open_log(folder=tmp_path / "data")) as service:
         service.study(service.tenant("a"), models=30)
-    question = {"regret": None, "devices": None, "draws": 256, "seed": 0, "now": 0.0}
-    request = {"data": str(tmp_path / "data"), "database": None, **question}
+        head = service.pool.sequence
+    question = Question(regret=0.1, devices=2, draws=256, sequence=head, time=0.0)
+    request = {"data": str(tmp_path / "data"), "database": None, "question": asdict(question)}
     with subprocess.Popen(
         [sys.executable, "-m", "bentham.forecast"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -269,6 +299,6 @@ def test_the_process_ends_with_its_input(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.flush()
-        assert json.loads(process.stdout.readline())["studies"] == 1
+        assert json.loads(process.stdout.readline()) == {"notes": []}
         process.stdin.close()
         assert process.wait(DEADLINE) == 1

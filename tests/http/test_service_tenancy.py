@@ -168,6 +168,23 @@ def test_names_of_studies_and_datasets_are_separate_per_tenant(world: World) -> 
     ).refused(404, "there is no tenant 'nobody'")
 
 
+def test_suggestions_name_only_what_the_caller_sees(world: World) -> None:
+    service = world.service
+    service.request("GET", "/v1/tenants/ownr").refused(404, "did you mean 'owner'?")
+    service.dataset(world.stranger, "stranger-rows.csv")
+    held = service.get("/v1/datasets", world.owner)["items"][0]["name"]
+    for token, name, words in (
+        (world.owner, held[:-1], f"did you mean {held!r}?"),
+        (world.owner, "stranger-row.csv", "GET /v1/datasets lists"),
+        (world.stranger, "stranger-row.csv", "did you mean 'stranger-rows.csv'?"),
+    ):
+        data = {"dataset": name, "target": "y"}
+        service.post("/v1/studies", {"name": "x", "data": data}, token).refused(404, words)
+    tenants = {"name": "x", "models": ["m0"], "tenant": "ownr"}
+    refusal = service.post("/v1/studies", tenants, world.stranger).refused(404, "'ownr'")
+    assert "'owner'" not in str(refusal)
+
+
 def test_a_tenant_sees_nothing_of_other_tenants(world: World) -> None:
     """Event numbers of a tenant have no gaps; decisions are redacted; shares are hidden."""
     service = world.service

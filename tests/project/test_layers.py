@@ -16,12 +16,13 @@ ROOT = Path(bentham.__file__).parent
 ALLOWED = {
     "errors": set(),
     "subprocesses": set(),
+    "spelling": set(),
     "core": {"errors"},
     "storage": {"errors"},
     "tables": {"core", "errors"},
     "wire": set(),
     "client": {"wire", "errors"},
-    "training": {"errors"},
+    "training": {"spelling", "errors"},
     "executors": {"wire", "tables", "training", "errors"},
     "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},
@@ -29,7 +30,7 @@ ALLOWED = {
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
-    "service": {"core", "tables", "storage", "training", "wire", "errors", ""},
+    "service": {"core", "tables", "storage", "training", "wire", "spelling", "errors", ""},
     "dashboard": set(),
     "forecast": {"core", "service", "storage", "wire", "errors"},
     "http": {"dashboard", "service", "storage", "tables", "training", "wire", "errors", ""},
@@ -47,7 +48,7 @@ ALLOWED = {
         "worker",
         "training",
     }
-    | {"demo"}
+    | {"demo", "spelling"}
     | {"errors", ""},
     "__main__": {"cli"},
 }

@@ -80,14 +80,14 @@ def test_stale_estimates_follow_the_incumbent(
     monkeypatch.setattr(module, "PER_SECOND", 0)
     device, study = service.device(), service.study(service.tenant("a"), models=4)
     estimates = Estimates(Seconds())
-    before = estimates.of_studies(service.pool, studies_of(service))[study]
+    before = estimates.estimate(service.pool, studies_of(service))[study].gap
     assert before > 0.1
     monkeypatch.setattr(module, "BURST", 0)
     service.report(device, service.lease(device), score=before / 4).ok()
-    after = estimates.of_studies(service.pool, studies_of(service))[study]
+    after = estimates.estimate(service.pool, studies_of(service))[study].gap
     assert after == pytest.approx(0.75 * before)
     service.report(device, service.lease(device), score=9 * before).ok()
-    assert estimates.of_studies(service.pool, studies_of(service))[study] == 0.0
+    assert estimates.estimate(service.pool, studies_of(service))[study].gap == 0.0
 
 
 def test_failed_arms_do_not_count(service: Service) -> None:
@@ -95,9 +95,9 @@ def test_failed_arms_do_not_count(service: Service) -> None:
     estimates = Estimates(Seconds())
     service.report(device, service.lease(device), score=0.5).ok()
     lease = service.lease(device)
-    assert estimates.of_studies(service.pool, studies_of(service))[study] > 0.0
+    assert estimates.estimate(service.pool, studies_of(service))[study].gap > 0.0
     service.report(device, lease, "fail", final=True).ok()
-    assert estimates.of_studies(service.pool, studies_of(service))[study] == 0.0
+    assert estimates.estimate(service.pool, studies_of(service))[study].gap == 0.0
 
 
 def test_a_paused_study_keeps_its_estimate(service: Service) -> None:
@@ -132,7 +132,6 @@ def test_happiness(
     for score in scores:
         service.report(device, service.lease(device), score=score).ok()
     (study,) = studies_of(service)
-    total = RegretSum()
-    total.add(study, Shortfall(gap, 0.0))
+    total = RegretSum([study], {study.id: Shortfall(gap, 0.0)})
     assert total.happiness() == pytest.approx(expected)
     assert total.mean() == gap

@@ -58,6 +58,7 @@ def test_the_catalogue_and_the_metrics_are_listed(service: Service) -> None:
     metrics = {each["name"]: each for each in service.get("/v1/metrics", lab)["items"]}
     assert metrics["rmse"] == {
         "name": "rmse",
+        "aliases": ["root-mean-squared-error", "neg-root-mean-squared-error"],
         "task": "regression",
         "title": "root mean squared error",
         "score": "1 - loss / loss of predicting the mean of the training rows, both on the "

@@ -47,6 +47,11 @@ DECISION: dict[str, Any] = {
         {"rule": "device-time", "detail": "nlp used its day", "instead": None},
     ],
 }  # fmt: skip
+NEXT: dict[str, Any] = {
+    "study": STUDY["id"], "model": "svm", "expected_improvement": 0.01, "cost": 20.0,
+    "rate": 0.0005, "value": 0.0004,
+    "reason": "Of 1 models left, it has the highest expected improvement per second.",
+}  # fmt: skip
 OVERVIEW: dict[str, Any] = {
     "time": NOW, "regret_estimate": 0.0321, "regret_low": 0.02, "regret_high": 0.04,
     "happiness": 0.9, "latency": {"decisions": 99, "median": 0.001, "p99": 0.004},
@@ -102,6 +107,8 @@ ROUTES: dict[str, object] = {
     "GET /v1/trials": {"items": [TRIAL], "next": None},
     f"GET /v1/trials/{TRIAL['id']}": TRIAL,
     f"GET /v1/decisions/{TRIAL['id']}": DECISION,
+    "GET /v1/decisions": {"items": [DECISION], "next": None},
+    f"GET /v1/studies/{STUDY['id']}/next": NEXT,
     "GET /v1/overview": OVERVIEW,
     "POST /v1/history": {"studies": 2, "models": 3, "runs": 6},
     "GET /v1/history": "study,model,score,cost\nwine,svm,0.9,\n",

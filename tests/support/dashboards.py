@@ -19,11 +19,25 @@ def sign_in(page: Page, address: str, token: str) -> None:
     expect(page.get_by_role("navigation")).to_contain_text("Overview")
 
 
-def go(page: Page, route: str, title: str) -> None:
-    """Go to a page by its address and wait until it is displayed."""
-    page.evaluate("route => { location.hash = `#/${route}`; }", route)
-    expect(page).to_have_title(f"{title} · Bentham")
+def visit(page: Page, route: str) -> None:
+    """Go to a page by its address, and wait until it is displayed instead of the one before."""
+    # Pages have headings and messages in common, so what the page before shows is marked.
+    page.evaluate(
+        """route => {
+            for (const each of document.querySelector("main").children) each.dataset.before = "";
+            location.hash = `#/${route}`;
+        }""",
+        route,
+    )
+    expect(page.locator("main > [data-before]")).to_have_count(0)
     expect(page.locator("main .waiting")).to_have_count(0)
+    expect(page.locator("main h1").first).to_be_visible()
+
+
+def go(page: Page, route: str, title: str) -> None:
+    """Go to a page by its address, and check its title."""
+    visit(page, route)
+    expect(page).to_have_title(f"{title} · Bentham")
 
 
 def tab(page: Page, name: str) -> None:

@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from bentham.errors import ForecastFailed
-from bentham.forecast import Question, forecast
+from bentham.forecast import forecast
+from bentham.service import Question
 from bentham.service.fold.recovery import recover
 from bentham.service.jobs.whatifs import Forecaster
 from bentham.storage import EventLog
-from bentham.wire import WhatIfCreate
 
 Pieces = AsyncGenerator[dict[str, Any], None]
 
@@ -17,12 +17,11 @@ Pieces = AsyncGenerator[dict[str, Any], None]
 def in_process(make_log: Callable[[], EventLog]) -> Forecaster:
     """Forecast from the current log, on the caller's event loop."""
 
-    async def answer(question: WhatIfCreate, now: float) -> Pieces:
+    async def answer(question: Question) -> Pieces:
         log = make_log()
-        pool = recover(log)
+        pool = recover(log, until=question.sequence)
         log.close()
-        parameters = Question(question.regret, question.devices, question.draws)
-        for piece in forecast(pool, parameters, now):
+        for piece in forecast(pool, question):
             yield piece
             await asyncio.sleep(0)
 
@@ -34,9 +33,11 @@ class Held:
 
     def __init__(self) -> None:
         self.opened = False
+        self.asked: list[Question] = []
 
-    async def __call__(self, question: WhatIfCreate, now: float) -> Pieces:
-        yield {"progress": 0.5, "estimate": now, "secret": "not shown"}
+    async def __call__(self, question: Question) -> Pieces:
+        self.asked.append(question)
+        yield {"progress": 0.5, "simulated": 1, "secret": "not shown"}
         while not self.opened:
             await asyncio.sleep(0.001)
         if question.draws == 3:

@@ -99,6 +99,9 @@ REFUSED: list[tuple[ColumnSummary, dict[str, Any], list[str]]] = [
     (category("y", rarest=1, singles=2), {}, ["2 of the 3 classes", "only one row", "merge"]),
     (category("y"), {"metric": "r2"}, ["r2 is for regression", "accuracy"]),
     (category("y"), {"metric": "best"}, ["'best' is unknown", "accuracy"]),
+    (category("y"), {"metric": "f1"}, ["'f1' is unknown; the nearest is f1-macro: F1, mean"]),
+    (category("y"), {"metric": "acuracy"}, ["did you mean 'accuracy'"]),
+    (number("y"), {"metric": "MSE"}, ["the nearest is rmse"]),
     (number("y"), {"metric": "accuracy"}, ["accuracy is for classification", "rmse"]),
     (
         category("y", distinct=20, rarest=4),
@@ -280,3 +283,21 @@ def test_spellings_of_the_target_are_merged() -> None:
     assert any("other spellings" in note for note in found.notes)
     with pytest.raises(InvalidInput, match="write them differently in the file"):
         planned(spelled, types={"y": "category"})
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "metric"),
+    [
+        (category("y"), "ROC_AUC", "roc-auc"),
+        (category("y"), "auc", "roc-auc"),
+        (category("y"), "F1 Macro", "f1-macro"),
+        (category("y"), "logloss", "log-loss"),
+        (category("y"), "MCC", "matthews"),
+        (number("y"), "r2_score", "r2"),
+        (number("y"), "neg_mean_absolute_error", "mae"),
+    ],
+)
+def test_other_names_of_a_metric_are_understood(
+    target: ColumnSummary, name: str, metric: str
+) -> None:
+    assert planned(target, metric=name).metric == metric

@@ -112,7 +112,7 @@ def test_an_algorithm_without_parameters_is_one_candidate() -> None:
 @pytest.mark.parametrize(
     ("task", "names", "reason"),
     [
-        ("regression", ["rige"], "did you mean ridge"),
+        ("regression", ["rige"], "did you mean 'ridge'"),
         ("regression", ["\0" * 300], "see the list"),
         ("regression", ["logistic-regression"], "for classification, not for regression"),
         (None, ["ridge"], "trains on data"),

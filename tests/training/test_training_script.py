@@ -190,7 +190,7 @@ def test_a_job_survives_json() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"algorithm": "random-forst"}, "did you mean random-forest"),
+        ({"algorithm": "random-forst"}, "did you mean 'random-forest'"),
         ({"algorithm": "huber"}, "huber is not for classification"),
         ({"configuration": {}}, "same catalogue"),
         ({"training": training("", "classification", "fame")}, "no metric 'fame'"),

@@ -104,10 +104,10 @@ def replay(
         print(f"{len(differences):,} of {decisions:,} decisions differ:")
         for difference in differences[:SHOWN]:
             was, now = difference.recorded, difference.remade
-            new = "nothing" if now is None else f"{now.study} {now.model} ({now.rate:.6g})"
+            new = "nothing" if now is None else f"{now.study} {now.model} (value {now.ranked:.6g})"
             print(
                 f"  event {difference.sequence}, trial {difference.trial}: recorded {was.study} "
-                f"{was.model} ({was.rate:.6g}), now {new}"
+                f"{was.model} (value {was.ranked:.6g}), now {new}"
             )
     raise typer.Exit(1 if differences else 0)
 

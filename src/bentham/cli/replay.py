@@ -62,4 +62,4 @@ def replay(
 def _arm(decision: Decision | None) -> str:
     if decision is None:
         return "nothing"
-    return f"{decision.study} / {decision.model} (EI rate {decision.rate:.6g})"
+    return f"{decision.study} / {decision.model} (value {decision.ranked:.6g})"

@@ -16,6 +16,7 @@ from bentham.cli.progress import progress_bar
 from bentham.cli.report import print_comparison
 from bentham.core import DEFAULT_JITTER
 from bentham.core.learning.fit import Switches
+from bentham.core.problem.stop_rules import DEFAULT_GAIN_SHARE
 from bentham.errors import InvalidInput
 from bentham.sim import POLICY_NAMES, Disturbances, write_recording
 from bentham.sim.experiment import DEFAULT_HOLDOUT, Experiment, Outcome, run_experiment
@@ -96,6 +97,18 @@ def simulate(
         typer.Option(
             metavar="SCORE",
             help="Baseline score: a study's best score before its first result.",
+            rich_help_panel=SCHEDULER,
+        ),
+    ] = 0.0,
+    gain_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="S",
+            help="End a study when all its untried models together are expected to add less than "
+            f"this share of what it has gained over the baseline; {DEFAULT_GAIN_SHARE:g} in the "
+            "service. The paper's configuration runs every model.",
             rich_help_panel=SCHEDULER,
         ),
     ] = 0.0,
@@ -185,7 +198,7 @@ def simulate(
             min=0.0,
             metavar="T",
             help="Stop at this virtual time, in the table's unit of cost. [dim]\\[default: when "
-            "every model has been tried][/]",
+            "every study has ended][/]",
             show_default=False,
             rich_help_panel=RUNS,
         ),
@@ -303,6 +316,7 @@ def simulate(
         devices=devices,
         warm_start=warm_start,
         floor=floor,
+        gain_share=gain_share,
         until=math.inf if until is None else until,
         disturbances=Disturbances(fail, lose, repair, cost_error),
     )

@@ -50,15 +50,18 @@ class Calls:
     ) -> Iterator[Model]:
         query: dict[str, Any] = dict(parameters or {})
         page: type[AnswerPage[Any]] = AnswerPage[item]  # type: ignore[valid-type]
+        cursors = {query.get("after")}
         while True:
             answer = self._connection.ask("GET", path, page, parameters=query)
             yield from answer.items
             if answer.next is None:
                 return
-            if answer.next == query.get("after"):
+            if answer.next in cursors:  # pages would follow each other without end
                 raise ServiceError(
-                    f"{self.server} returned the same page twice; check that it is a Bentham server"
+                    f"{self.server} returned the cursor {str(answer.next)[:60]!r} twice, so this "
+                    "list would never end; check that it is a Bentham server"
                 )
+            cursors.add(answer.next)
             query["after"] = answer.next
 
     def _text(self, path: str, parameters: Parameters | None = None) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from bentham.core import LearnedPrior
 from bentham.core.problem.stop_rules import DEFAULT_GAIN_SHARE
 from bentham.core.problem.study import ModelDescription
-from bentham.core.theory.regret import Regret, RegretMeter, happiness
+from bentham.core.theory.regret import Regret, RegretMeter
 from bentham.demo.record import Measured
 from bentham.experiments.process_pool import run_in_pool
 from bentham.sim import Run, simulate
@@ -102,17 +102,15 @@ def compare(measured: Measured, devices: int, replays: int = REPLAYS) -> Compari
         real_regret(measured),
         mean_regret([run.regret for run in joint]),
         mean_regret([run.regret for run in round_robin]),
-        EarlyEnd(1.0 - _device_time(early) / _device_time(joint), tuple(map(_lost, early))),
+        EarlyEnd(
+            1.0 - _device_time(early) / _device_time(joint),
+            tuple(1.0 - run.regret.happiness for run in early),
+        ),
     )
 
 
 def _device_time(runs: Sequence[Run]) -> float:
-    return math.fsum((trial.end or 0.0) - trial.start for run in runs for trial in run.trials)
-
-
-def _lost(run: Run) -> float:
-    """Return the share of the final happiness that a run does not reach."""
-    return 1.0 - happiness(run.regret.curve[-1][1], run.regret.curve[0][1])
+    return math.fsum(run.device_time for run in runs)
 
 
 def orders(studies: int, count: int) -> list[tuple[int, ...]]:

@@ -3,6 +3,6 @@
 A layer above the core and the service: it reads the pool and never changes it.
 """
 
-from bentham.forecast.forecast import Question, forecast
+from bentham.forecast.forecast import forecast
 
-__all__ = ["Question", "forecast"]
+__all__ = ["forecast"]

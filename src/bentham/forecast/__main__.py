@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bentham.errors import BenthamError
-from bentham.forecast.forecast import Question, forecast
-from bentham.service import recover
+from bentham.forecast.forecast import forecast
+from bentham.service import Question, recover
 from bentham.storage import open_log
 
 MEMORY = 4 * 2**30
@@ -40,13 +40,13 @@ def main() -> None:
 
 
 def _answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    question = Question(**request["question"])
     log = open_log(request["database"], Path(request["data"]), must_exist=True)
     try:
-        pool = recover(log)
+        pool = recover(log, until=question.sequence)
     finally:
         log.close()
-    question = Question(request["regret"], request["devices"], request["draws"], request["seed"])
-    yield from forecast(pool, question, request["now"])
+    yield from forecast(pool, question)
 
 
 def _write(piece: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ soon; later worlds refine it.
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,10 @@ import numpy as np
 from bentham.core.worlds.draws import Draw, draw
 from bentham.forecast.simulation import Horizon, Simulation
 from bentham.forecast.starting_point import StartingPoint
-from bentham.forecast.summary import Summary, rounded
-from bentham.service import Pool
+from bentham.forecast.summary import Summary
+from bentham.service import Pool, Question
 
 DEVICES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-MOST_DEVICES = DEVICES[-1]
 POLICIES: dict[str, str | None] = {"bentham": None, "round-robin": "round-robin"}
 # Curves continue until mean regret is this share of the requested level.
 BEYOND = 0.5
@@ -28,48 +26,27 @@ MOST_DECISIONS = 20_000
 SECONDS = 540.0
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The parameters of a forecast; by default half the current regret and twice the devices."""
-
-    regret: float | None = None
-    devices: int | None = None
-    draws: int = 16
-    seed: int = 0
-
-
 def forecast(
     pool: Pool,
     question: Question,
-    now: float,
     *,
+    seed: int = 0,
     seconds: float = SECONDS,
     decisions: int = MOST_DECISIONS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[dict[str, Any]]:
     """Yield the result piece by piece: the fields of each dict replace those before.
 
-    After `seconds` it ends with the worlds simulated so far; each simulation makes at most
-    `decisions` decisions. The pool is not changed, and must not be changed in the meantime.
+    `pool` is the state when the question was asked. It is not changed, and must not be changed in
+    the meantime. After `seconds` the forecast ends with the worlds simulated so far; each
+    simulation makes at most `decisions` decisions.
     """
-    deadline = clock() + seconds
-    start = StartingPoint.of(pool, now)
-    current = len(start.devices)
-    requested = question.devices or max(1, min(MOST_DEVICES, 2 * current))
-    draws = _draws(start, question.draws, question.seed)
-    gaps = [start.scheduler.shortfall(study.id).gap for study in start.studies]
-    estimate = sum(gaps) / max(1, len(gaps))
-    regret = estimate / 2.0 if question.regret is None else question.regret
-    yield {
-        "sequence": start.sequence,
-        "studies": len(start.studies),
-        "now": current,
-        "devices": requested,
-        "estimate": rounded(estimate),
-        "regret": rounded(regret),
-        "notes": list(start.notes),
-    }
-    first = [number for number in dict.fromkeys((current, requested)) if number > 0]
+    deadline, regret = clock() + seconds, question.regret
+    start = StartingPoint.of(pool, question.time)
+    yield {"notes": list(start.notes)}
+    draws = _draws(start, question.draws, seed)
+    numbers = dict.fromkeys((len(start.devices), question.devices))
+    first = [number for number in numbers if number > 0]
     others = [number for number in DEVICES if number not in first]
     summary = Summary(regret, first)
     base = start.scheduler.frozen()
@@ -81,7 +58,7 @@ def forecast(
             if clock() > deadline:
                 break
             horizon = Horizon(regret, decisions, BEYOND if number in first else None)
-            scheduler = base.frozen(POLICIES[policy], question.seed)
+            scheduler = base.frozen(POLICIES[policy], seed)
             simulation = Simulation(start, scheduler, world, number)
             summary.add(number, policy, simulation.run(horizon))
             done += 1
@@ -98,12 +75,19 @@ def forecast(
     yield {
         **_results(summary, worlds),
         "progress": 1.0,
-        "notes": [*start.notes, *_limit_notes(summary, worlds, count, decisions, seconds)],
+        "notes": [
+            *start.notes,
+            *_limit_notes(summary, decisions),
+            *_time_notes(done, len(rows), count, seconds),
+        ],
     }
 
 
 def _results(summary: Summary, worlds: int) -> dict[str, Any]:
-    return {"answers": summary.answers(), "curves": summary.curves(), "simulated": worlds}
+    answers = summary.answers()
+    # The first world counts as soon as one of its rows is known, because the answers show it.
+    simulated = max(worlds, 1 if answers else 0)
+    return {"answers": answers, "curves": summary.curves(), "simulated": simulated}
 
 
 def _draws(start: StartingPoint, count: int, seed: int) -> list[Draw]:
@@ -111,19 +95,28 @@ def _draws(start: StartingPoint, count: int, seed: int) -> list[Draw]:
     return draw(start.scheduler, [np.random.default_rng(stream) for stream in streams])
 
 
-def _limit_notes(
-    summary: Summary, worlds: int, requested: int, decisions: int, seconds: float
-) -> list[str]:
-    """Return notes on what was not simulated because of a limit."""
-    notes = []
-    if summary.cut:
-        notes.append(
-            f"{summary.cut} simulations were stopped after {decisions:,} decisions; where a time "
-            "is missing, it is later than that."
-        )
-    if worlds < requested:
-        notes.append(
-            f"After {seconds:g} seconds, {worlds} of {requested} draws were complete; the answers "
-            "use only those."
-        )
-    return notes
+def _limit_notes(summary: Summary, decisions: int) -> list[str]:
+    if not summary.cut:
+        return []
+    return [
+        f"{summary.cut} simulations were stopped after {decisions:,} decisions; where a time "
+        "is missing, it is later than that."
+    ]
+
+
+def _time_notes(done: int, rows: int, draws: int, seconds: float) -> list[str]:
+    """Return a note on what was not simulated for lack of time; `done` simulations were."""
+    if done == rows * draws:
+        return []
+    if done >= rows:
+        return [
+            f"After {seconds:g} seconds, {done // rows} of {draws} draws were complete; the "
+            "answers use only those."
+        ]
+    if done:
+        return [
+            f"After {seconds:g} seconds, the first of {draws} draws was not complete; the answers "
+            f"use {done} of its {rows} simulations. They show no uncertainty, and some numbers of "
+            "devices are missing."
+        ]
+    return [f"After {seconds:g} seconds, not even one simulation was complete."]

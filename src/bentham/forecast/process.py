@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bentham.errors import ForecastFailed
-from bentham.wire.whatif import WhatIfCreate
+from bentham.service import Question
 
 COMMAND = (sys.executable, "-m", "bentham.forecast")
 # The timeout. The process ends earlier by itself, unless it is stuck.
@@ -33,11 +34,9 @@ class ForecastProcess:
         self._location = {"data": str(data), "database": database}
         self._command, self._seconds = command, seconds
 
-    async def __call__(
-        self, question: WhatIfCreate, now: float
-    ) -> AsyncGenerator[dict[str, Any], None]:
+    async def __call__(self, question: Question) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the result piece by piece; closing the generator ends the process."""
-        request = {**self._location, **question.model_dump(), "now": now, "seed": 0}
+        request = {**self._location, "question": asdict(question)}
         process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,  # arguments are public, and a database URL is secret

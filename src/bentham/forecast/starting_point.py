@@ -75,7 +75,6 @@ class StartingPoint:
     """The pool at one moment; times are seconds from then on."""
 
     scheduler: Scheduler
-    sequence: int
     devices: tuple[str, ...]
     studies: tuple[OpenStudy, ...]
     running: tuple[RunningTrial, ...]
@@ -106,9 +105,7 @@ class StartingPoint:
             for name, tenant in pool.limited.items()
             if (limit := tenant.limits.get("running_trials")) is not None
         }
-        start = StartingPoint(
-            scheduler, pool.sequence, tuple(pool.devices), studies, running, limits, now
-        )
+        start = StartingPoint(scheduler, tuple(pool.devices), studies, running, limits, now)
         start.notes.extend(_notes(pool, studies))
         return start
 

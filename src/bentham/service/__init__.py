@@ -27,7 +27,7 @@ from bentham.service.fold.recovery import recover, save_snapshot
 from bentham.service.fold.table import apply, shown_kinds
 from bentham.service.jobs.fits import FitProcess
 from bentham.service.jobs.snapshots import SnapshotProcess
-from bentham.service.jobs.whatifs import Forecaster
+from bentham.service.jobs.whatifs import Forecaster, Question
 from bentham.service.refusals import (
     Conflicting,
     Forbidden,
@@ -59,6 +59,7 @@ __all__ = [
     "Missing",
     "Pool",
     "PoolCreated",
+    "Question",
     "Refusal",
     "ReplayDifference",
     "Service",

@@ -67,7 +67,7 @@ class Service:
         self.catalog = catalog
         self.intake = Intake(files)
         self.estimates = Estimates()
-        self.whatifs = WhatIfs(forecaster, engine.clock.time)
+        self.whatifs = WhatIfs(forecaster)
         self.listeners: Counter[str] = Counter()  # open streams, by token
         self._replays = Replays()
         self._latency = latency
@@ -400,8 +400,8 @@ class Service:
 
     async def ask_what_if(self, token: str, body: wire.WhatIfCreate, key: str) -> View:
         """Start a what-if, which is computed in the background."""
-        devices, now = await self.read(token, queries.device_count)
-        return self.whatifs.ask(body, devices, now, key)
+        moment = await self.read(token, queries.moment, self.estimates)
+        return self.whatifs.ask(body, moment, key)
 
     async def what_ifs(self, token: str) -> list[View]:
         """Return the latest what-ifs, newest first."""

@@ -38,7 +38,8 @@ class Experiment:
     history; by default 8, or none if the prior is read from a file. `switched_off` names parts of
     the learned prior to disable. `costs` says what the scheduler knows about costs: all of them
     (`given`), or what it learns from completed trials, with the costs of the history (`learned`) or
-    without (`learned-from-nothing`).
+    without (`learned-from-nothing`). With `gain_share`, a study ends when all its untried models
+    together are expected to add less than this share of what it has gained over the floor.
     """
 
     table: Table
@@ -55,6 +56,7 @@ class Experiment:
     cost_exponent: float = 1.0
     correct_costs: bool | None = None
     floor: float = 0.0
+    gain_share: float = 0.0
     until: float = math.inf
     disturbances: Disturbances = field(default_factory=Disturbances)
 
@@ -62,6 +64,11 @@ class Experiment:
         if not abs(self.floor) <= LARGEST:
             raise InvalidInput(
                 f"the floor is {self.floor}; give a number from -{LARGEST:g} to {LARGEST:g}"
+            )
+        if not 0.0 <= self.gain_share < 1.0:
+            raise InvalidInput(
+                f"the gain share is {self.gain_share}; give a number from 0 (run every model) to "
+                "below 1"
             )
         if self.costs not in COSTS:
             raise InvalidInput(f"unknown costs {self.costs!r}; choose one of {', '.join(COSTS)}")
@@ -85,6 +92,7 @@ class Experiment:
         """Return the experiment in the paper's configuration: same studies, history and devices."""
         paper = replace(
             self,
+            gain_share=0.0,
             prior="sample",
             switched_off=(),
             features=None,
@@ -209,11 +217,14 @@ class Outcome:
             "costs": experiment.costs,
             "cost_exponent": experiment.cost_exponent,
             "floor": experiment.floor,
+            "gain_share": experiment.gain_share,
             "studies": len(self.served.studies),
             "models": len(self.served.models),
             "history": list(self.history.studies),
             "cumulative_regret": regret.cumulative,
             "end_time": regret.end_time,
+            "device_time": self.run.device_time,
+            "happiness": regret.happiness,
             "time_to": self.time_to(),
             "trials": [
                 {
@@ -250,7 +261,10 @@ def run_experiment(
     prior = experiment.make_prior(history)
     policy = defaults_of(prior).policy if policy is None else policy
     run = simulate(
-        served.specs(experiment.floor),
+        [
+            replace(study, gain_share=experiment.gain_share)
+            for study in served.specs(experiment.floor)
+        ],
         served.truth(),
         prior,
         policy,

@@ -87,6 +87,11 @@ class Run:
     regret: Regret
     events: tuple[Event, ...]
 
+    @property
+    def device_time(self) -> float:
+        """Time that devices were busy with trials that ended."""
+        return math.fsum(trial.end - trial.start for trial in self.trials if trial.end is not None)
+
 
 class _SimulatedJob(NamedTuple):
     trial: int

@@ -1,12 +1,12 @@
 """The catalogue: the algorithms installed here, and the candidate models of a study."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from bentham.errors import InvalidInput
+from bentham.spelling import did_you_mean
 from bentham.training.boosting import installed
 from bentham.training.command_algorithms import read_commands
 from bentham.training.spaces import AlgorithmSpec, CandidateModel
@@ -67,9 +67,8 @@ class Catalog:
         """Return an algorithm by name; raises, with similar names, if there is none."""
         if name in self.algorithms:
             return self.algorithms[name]
-        close = difflib.get_close_matches(name[:100], self.algorithms, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "see the list of algorithms"
-        raise InvalidInput(f"no algorithm {name[:100]!r} is installed here; {hint}")
+        others = did_you_mean(name, self.algorithms, "; see the list of algorithms")
+        raise InvalidInput(f"no algorithm {name[:100]!r} is installed here{others}")
 
 
 def load_catalog(file: Path | None = None) -> Catalog:

@@ -5,10 +5,10 @@ do it at once, and reject a study that could not train.
 """
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import islice
 
 from bentham.errors import InvalidInput
+from bentham.spelling import did_you_mean
 from bentham.training.dataset import (
     CATEGORIES,
     DATE_PARTS,
@@ -18,7 +18,13 @@ from bentham.training.dataset import (
     ColumnType,
     DataFile,
 )
-from bentham.training.metrics import METRICS, baseline, default_metric
+from bentham.training.metrics import (
+    METRICS,
+    baseline,
+    default_metric,
+    metric_named,
+    nearest_metric,
+)
 from bentham.training.training_plan import (
     PlanRequest,
     RowSplit,
@@ -32,7 +38,7 @@ FEW_VALUES = 20  # up to this number of distinct whole numbers are treated as cl
 LARGE = 2000  # from this number of rows on, one share is held out instead of each fold in turn
 LEAST_HELD_OUT = 2  # rows; fewer are meaningless
 MOST_NOTES = 20
-MOST_COMPARED, LONGEST_COMPARED = 100, 60
+SHOWN_COLUMNS = 5
 # Below this share, relative to classes of equal size, the rarest class is too rare for accuracy.
 BALANCED = 0.4
 SHOWN_CLASSES = 6
@@ -104,17 +110,10 @@ def _check_known(
 ) -> None:
     for name in names:
         if name not in columns:
-            close = _close(name, columns) or list(columns)[:5]
-            raise InvalidInput(
-                f"{field}: {dataset.name!r} has no column {name!r}; it has "
-                f"{', '.join(map(repr, close))}{', ...' if len(close) < len(columns) else ''}"
-            )
-
-
-def _close(name: str, columns: Iterable[str]) -> list[str]:
-    """Return similar names; only the first, short names are compared, to limit the time."""
-    near = [column for column in islice(columns, MOST_COMPARED) if len(column) <= LONGEST_COMPARED]
-    return get_close_matches(name[:LONGEST_COMPARED], near, n=3, cutoff=0.5)
+            first = ", ".join(map(repr, islice(columns, SHOWN_COLUMNS)))
+            more = f" and {len(columns) - SHOWN_COLUMNS:,} more" * (len(columns) > SHOWN_COLUMNS)
+            others = did_you_mean(name, columns, f"; it has {first}{more}")
+            raise InvalidInput(f"{field}: {dataset.name!r} has no column {name!r}{others}")
 
 
 def _inferred_task(target: ColumnSummary, request: PlanRequest, rows: int) -> tuple[Task, str]:
@@ -244,14 +243,16 @@ def _metric(name: str | None, task: Task, shares: Sequence[tuple[str, float]]) -
         rarest = min((share for _, share in shares), default=0.0)
         return default_metric(task, len(shares), rarest * len(shares) >= BALANCED or not shares)
     valid = ", ".join(each.name for each in METRICS.values() if each.task == task)
-    if name not in METRICS:
-        raise InvalidInput(f"metric: {name!r} is unknown; for {task} choose one of {valid}")
-    if METRICS[name].task != task:
+    known = metric_named(name)
+    if known is None:
+        others = nearest_metric(name) or f"; for {task} choose one of {valid}"
+        raise InvalidInput(f"metric: {name!r} is unknown{others}")
+    if known.task != task:
         raise InvalidInput(
-            f"metric: {name} is for {METRICS[name].task}, but this is {task}; choose one of "
-            f"{valid}, or set the task to {METRICS[name].task}"
+            f"metric: {known.name} is for {known.task}, but this is {task}; choose one of {valid}, "
+            f"or set the task to {known.task}"
         )
-    return name
+    return known.name
 
 
 def _split(

@@ -8,7 +8,7 @@ from bentham.wire.base import ResponseBody
 class GainView(ResponseBody):
     """The expected gain of one study: its EI times its weight (the study's times its tenant's).
 
-    `name` is the study's name.
+    It is as if nothing else were running. `name` is the study's name.
     """
 
     tenant: str
@@ -19,7 +19,7 @@ class GainView(ResponseBody):
 
 
 class RunnerUpView(ResponseBody):
-    """An arm that ranked lower; `name` is its study's, `value` is what the policy ranked by."""
+    """An arm that ranked lower, by `value`, like that of the decision; `name` is its study's."""
 
     tenant: str
     study: str
@@ -41,7 +41,13 @@ class ChangeView(ResponseBody):
 
 
 class DecisionView(ResponseBody):
-    """The arm chosen for a free device, and why. Its id is the id of its trial."""
+    """The arm chosen for a free device, and why. Its id is the id of its trial.
+
+    `value` is what the policy ranked by, None for a warm start: the EI rate (expected improvement
+    per unit of `cost`, with weights), under the policy `joint` given the running trials. `gains`,
+    their sum `expected_improvement`, and `rate`, that per unit of `cost`, are as if nothing else
+    were running.
+    """
 
     id: str
     time: float

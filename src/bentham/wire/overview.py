@@ -147,8 +147,9 @@ class Timeline(ResponseBody):
 class HeatmapStudy(ResponseBody):
     """A row: `columns` are indexes into `models`; the lists after it have one value per column.
 
-    `mean`, `sigma` and `rate` are None for studies that are not served; `rate` is also None once a
-    model was tried. They are rounded to six digits.
+    `rate` is the expected improvement per unit of cost of the study alone: without weights, and as
+    if nothing else were running. `mean`, `sigma` and `rate` are None for studies that are not
+    served; `rate` is also None once a model was tried. They are rounded to six digits.
     """
 
     study: str

@@ -212,8 +212,10 @@ class Improvement(ResponseBody):
 class Next(ResponseBody):
     """The model that would run next for a study, and why; if `model` is None, why there is none.
 
-    `expected_improvement` is the study's own, unweighted; `rate` is expected improvement per unit
-    of `cost`, and `value` is what the policy ranks by.
+    `value` is what the policy ranks by, None for a warm start: the EI rate (expected improvement
+    per unit of `cost`, with weights), under the policy `joint` given the running trials.
+    `expected_improvement` and `rate`, that per unit of `cost`, are of the study alone: without
+    weights, and as if nothing else were running.
     """
 
     study: str
@@ -228,9 +230,10 @@ class Next(ResponseBody):
 class Candidate(ResponseBody):
     """A model of a study: its state, score and posterior.
 
-    `expected_improvement` is the study's own, unweighted; `rate` is expected improvement per unit
-    of `cost`. Both are None once the model was tried, and while the study is not open. `trial` is
-    the model's latest trial, and `duration` the time it took if the model is observed or failed.
+    `expected_improvement` and `rate`, that per unit of `cost`, are of the study alone: without
+    weights, and as if nothing else were running. Both are None once the model was tried, and while
+    the study is not open. `trial` is the model's latest trial, and `duration` the time it took if
+    the model is observed or failed.
     """
 
     model: str

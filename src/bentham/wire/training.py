@@ -99,3 +99,4 @@ class Metric(ResponseBody):
     task: Task
     title: str
     score: str  # how the score is computed from it
+    aliases: list[str] = []  # other names that are understood, in any spelling

@@ -13,8 +13,8 @@ WhatIfState = Literal["waiting", "running", "complete", "failed", "cancelled"]
 class WhatIfCreate(RequestBody):
     """When would mean regret fall below `regret`, with this number of `devices`?
 
-    By default `regret` is half of the current estimate, and `devices` twice the number registered,
-    at most 64. More `draws` make the bands more accurate and take longer.
+    By default `regret` is half of the overview's estimate of mean regret, and `devices` twice the
+    number registered, at most 64. More `draws` make the bands more accurate and take longer.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"regret": 0.02, "devices": 8}]})
@@ -53,9 +53,9 @@ class WhatIfCurve(ResponseBody):
 class WhatIf(ResponseBody):
     """A question and its answer so far, which improves while it is `running`.
 
-    `now` is the number of registered devices, `estimate` the estimate of mean regret now. Both may
-    change until the question runs; `estimate`, and `regret` if left out, are known only then.
-    `simulated` of the `draws` are done. `sequence` is the last event of the log that was read.
+    It is about the moment when it was asked, however long it waits. `now` is the number of devices
+    then, `estimate` the estimate of mean regret over the open `studies` (the overview's), and
+    `sequence` the last event of the log. The answer uses `simulated` of the `draws`.
     """
 
     id: str
@@ -63,10 +63,10 @@ class WhatIf(ResponseBody):
     progress: float
     reason: str
     created: float
-    regret: float | None
+    regret: float
     devices: int
     now: int
-    estimate: float | None
+    estimate: float
     draws: int
     simulated: int
     studies: int

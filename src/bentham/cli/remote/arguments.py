@@ -10,6 +10,7 @@ import typer
 
 from bentham.cli.remote.formatting import UNITS
 from bentham.errors import InvalidInput, NotFound
+from bentham.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from bentham.client import Client
@@ -40,18 +41,22 @@ def time_of(option: str, text: str) -> float:
         ) from None
 
 
-def find_study(client: "Client", text: str) -> "StudyView":
-    """Find a study by its id or, if unique, by its name."""
+def find_study(client: "Client", text: str, kind: str = "study") -> "StudyView":
+    """Find a study by its id or, if unique, by its name; `kind` is what the text may name."""
     if STUDY_ID.fullmatch(text):
         try:
             return client.study(text)
         except NotFound:
             pass  # the text may be another study's name
-    named = [study for study in client.studies() if study.name == text]
+    studies = list(client.studies())
+    named = [study for study in studies if study.name == text]
     if not named:
-        raise NotFound(
-            f"there is no study {text!r}; bentham study list shows the existing ones", 404
+        others = did_you_mean(
+            text,
+            [study.name for study in studies],
+            "; bentham study list shows the existing studies",
         )
+        raise NotFound(f"there is no {kind} {text!r}{others}", 404)
     if len(named) > 1:
         ids = ", ".join(study.id for study in named[:4])
         raise InvalidInput(f"{len(named)} studies are named {text!r}; use the id instead: {ids}")

@@ -18,7 +18,7 @@ def algorithms(
     if as_json:
         print_json(found)
         return
-    table = grid(["algorithm", "~for", "~hyperparameters"])
+    table = grid(["algorithm", "?~for", "~hyperparameters"])
     for algorithm in found:
         space = ", ".join(f"{name} {values}" for name, values in algorithm.space.items())
         tasks = " and ".join(algorithm.tasks) or "any task"
@@ -40,9 +40,10 @@ def metrics(
     if as_json:
         print_json(found)
         return
-    table = grid(["metric", "for", "~description", "~score"])
+    table = grid(["metric", "??~also", "?~for", "~description", "???~score"])
     for metric in found:
-        table.add_row(metric.name, metric.task, metric.title, metric.score)
+        also = ", ".join(metric.aliases) or "-"
+        table.add_row(metric.name, also, metric.task, metric.title, metric.score)
     show(table)
 
 

@@ -16,15 +16,17 @@ from bentham.cli.remote.formatting import (
     age,
     cell,
     fields,
+    figures,
     file_name,
     grid,
     plain,
     print_json,
     show,
     size,
-    wrapped,
+    sizes,
 )
 from bentham.errors import InvalidInput, NotFound
+from bentham.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from bentham.client import Client
@@ -98,15 +100,17 @@ def list_datasets(
     if as_json:
         print_json(datasets)
         return
-    table = grid(["id", "~name", "~owner", ">rows", ">columns", ">size", ">added"])
+    table = grid(
+        ["???id", "~name", "?~owner", ">rows", ">columns", figures("size", sizes), "??>added"]
+    )
     for dataset in datasets:
         table.add_row(
             dataset.id,
-            wrapped(dataset.name),
-            cell(dataset.tenant or "shared"),
+            dataset.name,
+            dataset.tenant or "shared",
             f"{dataset.rows:,}",
             f"{dataset.width:,}",
-            size(dataset.bytes),
+            dataset.bytes,
             age(dataset.created),
         )
     show(table if datasets else "No datasets; add one: bentham dataset add FILE")
@@ -237,17 +241,19 @@ def upload(
 
 def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "DatasetView":
     """Find a dataset by its id or name; your own take precedence over shared ones."""
+    visible = list(client.datasets())
     found = [
         dataset
-        for dataset in client.datasets()
+        for dataset in visible
         if text in (dataset.id, dataset.name) and (tenant is None or dataset.tenant in ("", tenant))
     ]
     if not found:
-        raise NotFound(
-            f"there is no dataset {text!r}; bentham dataset list shows the existing ones, and "
-            "bentham dataset add FILE adds one",
-            404,
+        others = did_you_mean(
+            text,
+            [dataset.name for dataset in visible],
+            "; bentham dataset list shows the existing ones, and bentham dataset add FILE adds one",
         )
+        raise NotFound(f"there is no dataset {text!r}{others}", 404)
     own = [dataset for dataset in found if dataset.tenant]
     if len(own) > 1:
         ids = ", ".join(dataset.id for dataset in own[:4])
@@ -287,15 +293,15 @@ def _show(dataset: "DatasetView") -> None:
         ("sha256", dataset.hash),
         *(("note", note) for note in dataset.notes),
     ]
-    table = grid(["~column", "type", ">missing", ">values", "~as written = as read"])
+    table = grid(["~column", "type", "?>missing", "?>values", "~as written = as read"])
     listed = dataset.columns[:MOST_COLUMNS]
     for column in listed:
         table.add_row(
-            cell(column.name),
+            column.name,
             column.type,
             f"{column.missing:,}" if column.missing else "-",
             f"{column.distinct:,}",
-            wrapped("; ".join(map(_sample, column.samples))),
+            "; ".join(map(_sample, column.samples)),
         )
     notes = [(column.name, column.note) for column in listed if column.note]
     show(fields(rows), table, *([fields(notes)] if notes else []))

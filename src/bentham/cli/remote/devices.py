@@ -4,7 +4,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table as Grid
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.remote.arguments import find_study
@@ -12,6 +11,7 @@ from bentham.cli.remote.formatting import (
     age,
     cell,
     fields,
+    figures,
     grid,
     moment,
     number,
@@ -19,12 +19,13 @@ from bentham.cli.remote.formatting import (
     print_json,
     show,
     span,
-    wrapped,
+    spans,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bentham.cli.remote.tables import FittingTable
     from bentham.wire import DeviceView, TrialView
 
 device_app = typer.Typer(help="Devices, which run trials.", no_args_is_help=True)
@@ -54,14 +55,14 @@ def list_devices(
     if as_json:
         print_json(devices)
         return
-    table = grid(["~device", "~kind", "state", "trial", ">busy", ">seen"])
+    table = grid(["~device", "??~kind", "state", "?trial", figures("busy", spans, 1), ">seen"])
     for device in devices:
         table.add_row(
-            cell(device.name),
-            cell(device.kind),
+            device.name,
+            device.kind,
             device.state,
             device.trial or "-",
-            span(device.busy_seconds),
+            device.busy_seconds,
             age(device.seen),
         )
     show(table if devices else "No devices; start some: bentham worker --devices N")
@@ -183,16 +184,19 @@ def show_trial(
     )
 
 
-def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> Grid:
+def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> "FittingTable":
     """Return a table with one row per trial."""
-    table = grid(["id", "~model", "~dataset", "~device", ">outcome", ">started"], title)
+    table = grid(
+        ["id", "~model", "??~dataset", "???~device", figures("score"), "state", "?>started"], title
+    )
     for trial in trials:
         table.add_row(
             trial.id,
-            wrapped(trial.model),
-            cell(trial.dataset or trial.study),
-            cell(trial.device),
-            trial.state if trial.score is None else number(trial.score),
+            trial.model,
+            trial.dataset or trial.study,
+            trial.device,
+            trial.score,
+            trial.state,
             age(trial.started),
         )
     return table

@@ -1,5 +1,6 @@
-"""`bentham explain`: why a trial was chosen."""
+"""`bentham explain`: why a trial was chosen, and what a study runs next."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,22 +10,24 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
+from bentham.cli.remote.arguments import find_study
 from bentham.cli.remote.formatting import (
-    cell,
     fields,
+    figures,
     grid,
     moment,
     number,
     plain,
     print_json,
+    rates,
     show,
     span,
 )
-from bentham.errors import ServiceError
+from bentham.errors import NotFound, ServiceError
 
 if TYPE_CHECKING:
     from bentham.client import Client
-    from bentham.wire import DecisionView, RunnerUpView
+    from bentham.wire import DecisionView, Next, RunnerUpView, StudyView
 
 REASONS = {
     "policy": "Of all models that could be run, this one had the highest expected improvement "
@@ -40,15 +43,16 @@ RULES = {
     "device-time": "limit on device time",
     "starvation-guard": "starvation guard",
 }
+TRIAL_ID = re.compile(r"t_[0-9a-z]{16}")
 Naming = Callable[[str], str]
 
 
 def explain(
-    decision: Annotated[
+    name: Annotated[
         str,
         typer.Argument(
-            metavar="DECISION",
-            help="Id of the decision, which is the id of its trial.",
+            metavar="NAME",
+            help="A trial, by id, or a study, by id or name.",
             show_default=False,
         ),
     ],
@@ -56,18 +60,64 @@ def explain(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Explain why a trial was chosen: which studies gain how much, its cost, and the runners-up.
+    """Explain why a trial was chosen, or a study's latest decision and what comes next.
 
-    [bold]bentham trial list[/] shows the ids. For example:
+    Shows which studies gain how much, the cost, the runners-up, and the rules that changed the
+    outcome. [bold]bentham trial list[/] shows the ids of trials; a trial has one decision.
+
+    For example:
+
+    [bold]bentham explain wine[/]
 
     [bold]bentham explain t_0123456789abcdef[/]
     """
     with connect(server, token_file) as client:
-        found = client.decision(decision)
-        if as_json:
-            print_json(found)
+        decision = _decision(client, name)
+        if decision is None:
+            _explain_study(client, find_study(client, name, "study or trial"), as_json)
+        elif as_json:
+            print_json(decision)
         else:
-            show(*page(found, _names(client)))
+            show(*page(decision, _names(client)))
+
+
+def _decision(client: "Client", text: str) -> "DecisionView | None":
+    """Return the decision with this id; None if the text may be the name of a study."""
+    if not TRIAL_ID.fullmatch(text):
+        return None
+    try:
+        return client.decision(text)
+    except NotFound:
+        return None
+
+
+def _explain_study(client: "Client", study: "StudyView", as_json: bool) -> None:
+    latest = next(client.decisions(study.id), None)
+    following = client.next_model(study.id)
+    if as_json:
+        decision = "null" if latest is None else latest.model_dump_json()
+        print(f'{{"latest": {decision}, "next": {following.model_dump_json()}}}')
+        return
+    tried = f"{study.models - study.untried} of {study.models} models tried or running"
+    show(Text(plain(f"Study {study.name} is {study.state}, {tried}.\n"), style="bold"))
+    show(Text("Its latest decision\n", style="bold"))
+    if latest is None:
+        show("None yet: a decision is made when a device is free.")
+    else:
+        show(*(Padding(part, (0, 0, 0, 2)) for part in page(latest, _names(client))))
+    show(Text("\nWhat comes next\n", style="bold"))
+    show(*(Padding(part, (0, 0, 0, 2)) for part in _next(following)))
+
+
+def _next(following: "Next") -> list[RenderableType]:
+    if following.model is None:
+        return [Text(plain(following.reason))]
+    rate = following.rate if following.value is None else following.value
+    return [
+        Text(plain(f"Run {following.model}"), style="bold"),
+        Text(plain(following.reason)),
+        Text(f"EI rate: {number(rate)} per second."),
+    ]
 
 
 def page(decision: "DecisionView", name_of: Naming) -> list[RenderableType]:
@@ -83,52 +133,67 @@ def page(decision: "DecisionView", name_of: Naming) -> list[RenderableType]:
             ]
         ),
         Text(f"\n{REASONS[decision.reason]}\n"),
-        fields(
-            [
-                (
-                    "expected improvement",
-                    f"{number(decision.expected_improvement)}, weighted, over all studies that "
-                    "list it",
-                ),
-                ("expected cost", f"{span(decision.cost)} of device time"),
-                ("EI rate", f"{number(decision.rate)} per second"),
-            ]
-        ),
+        fields(_figures(decision)),
     ]
     if decision.gains:
+        alone = ", if nothing else were running" if _counts_running(decision) else ""
         table = grid(
-            ["~study", "~tenant", ">improvement", ">weight", ">weighted"], "\nGain per study"
+            ["~study", "?~tenant", figures("improvement"), figures("weight"), figures("weighted")],
+            f"\nGain per study{alone}",
         )
         for gain in decision.gains:
             table.add_row(
-                cell(name_of(gain.study)),
-                cell(gain.tenant),
-                number(gain.expected_improvement / gain.weight if gain.weight else None),
-                number(gain.weight),
-                number(gain.expected_improvement),
+                name_of(gain.study),
+                gain.tenant,
+                gain.expected_improvement / gain.weight if gain.weight else None,
+                gain.weight,
+                gain.expected_improvement,
             )
         parts.append(table)
     if decision.runners_up:
-        table = grid(["~model", "~dataset", "~study", "~tenant", ">value"], "\nRunners-up")
+        table = grid(
+            ["~model", "??~dataset", "~study", "?~tenant", figures("EI rate", rates)],
+            "\nRunners-up",
+        )
         if decision.value is not None:
-            chosen = (
-                "(this one)",
-                decision.dataset or "-",
-                name_of(decision.study),
-                decision.tenant,
-            )
-            table.add_row(*map(cell, chosen), number(decision.value), style="dim")
-        for runner_up in decision.runners_up:
-            names = (
-                runner_up.model,
-                runner_up.dataset or "-",
-                name_of(runner_up.study),
-                runner_up.tenant,
-            )
-            table.add_row(*map(cell, names), number(runner_up.value))
+            study = name_of(decision.study)
+            names = ("(this one)", decision.dataset or "-", study, decision.tenant)
+            table.add_row(*names, decision.value, style="dim")
+        for other in decision.runners_up:
+            names = (other.model, other.dataset or "-", name_of(other.study), other.tenant)
+            table.add_row(*names, other.value)
         parts.append(table)
     parts += _changes(decision, name_of)
     return parts
+
+
+def _figures(decision: "DecisionView") -> list[tuple[str, str]]:
+    """Return the figures that the decision was ranked by and, once, those without running trials.
+
+    A warm start is not ranked: its figures are those without running trials.
+    """
+    gain, rate = decision.expected_improvement, decision.rate
+    if decision.value is not None:
+        gain, rate = decision.value * decision.cost, decision.value
+    rows = [
+        ("expected improvement", f"{number(gain)}, weighted, over all studies that list it"),
+        ("expected cost", f"{span(decision.cost)} of device time"),
+        ("EI rate", f"{number(rate)} per second"),
+    ]
+    if _counts_running(decision):
+        rows.append(
+            (
+                "",
+                "given what is running; if nothing else were, it would be "
+                f"{number(decision.rate)} per second",
+            )
+        )
+    return rows
+
+
+def _counts_running(decision: "DecisionView") -> bool:
+    """Whether running trials have changed what the decision was ranked by."""
+    return decision.value is not None and number(decision.value) != number(decision.rate)
 
 
 def _changes(decision: "DecisionView", name_of: Naming) -> list[RenderableType]:

@@ -1,14 +1,17 @@
 """Output of the remote commands: tables, numbers, times, JSON."""
 
+import math
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
+
+from bentham.cli.remote.tables import FittingTable, TableColumn
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -33,16 +36,32 @@ def show(*parts: RenderableType) -> None:
         console.print(part)
 
 
-def grid(columns: Sequence[str], title: str | None = None) -> Grid:
-    """Return a table; '>' before a column's name aligns it right, '~' lets it wrap or crop."""
-    table = Grid(title=title and Text(title), title_justify="left", title_style="bold")
-    for name in columns:
-        table.add_column(
-            Text(name.lstrip(">~")),
-            justify="right" if name.startswith(">") else "left",
-            no_wrap=not name.startswith("~"),
-        )
-    return table
+def grid(columns: Sequence[str | TableColumn], title: str | None = None) -> FittingTable:
+    """Return a table that fits the terminal.
+
+    Before a column's name, '>' aligns it right, '~' lets it wrap, and '?' lets it be left out if
+    the table does not fit; with more '?' it is left out earlier.
+    """
+    return FittingTable(
+        [_column(each) if isinstance(each, str) else each for each in columns], title
+    )
+
+
+def _column(text: str) -> TableColumn:
+    name = text.lstrip(">~?")
+    marks = text.removesuffix(name)
+    return TableColumn(name, _texts, ">" in marks, "~" in marks, marks.count("?"))
+
+
+def _texts(values: Sequence[object]) -> list[str]:
+    return [plain(str(value)).replace("\n", " ") for value in values]
+
+
+def figures(
+    name: str, shown: Callable[[Sequence[Any]], list[str]] | None = None, optional: int = 0
+) -> TableColumn:
+    """Return a column of numbers whose decimal points are aligned; its values are not yet texts."""
+    return TableColumn(name, shown or numbers, right=True, optional=optional)
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> Grid:
@@ -58,11 +77,6 @@ def fields(pairs: Iterable[tuple[str, str]]) -> Grid:
 def cell(text: str) -> Text:
     """Return user text for a table: on one line, cropped if too long, not parsed as markup."""
     return Text(plain(text).replace("\n", " "), no_wrap=True, overflow="ellipsis")
-
-
-def wrapped(text: str) -> Text:
-    """Return user text that wraps instead of being cropped, such as the name of a model."""
-    return Text(plain(text).replace("\n", " "), overflow="fold")
 
 
 def file_name(text: str) -> str:
@@ -99,6 +113,57 @@ def number(value: float | None) -> str:
     if 1e-3 <= abs(value) < 1e6:
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return f"{value:.2e}"
+
+
+def numbers(values: Sequence[float | None]) -> list[str]:
+    """Format the numbers of a column with the same number of decimals."""
+    known = [abs(value) for value in values if value is not None and math.isfinite(value)]
+    most = 4 if max(known, default=1.0) >= 0.1 else 6
+    decimals = max([min(most, _decimals(number(value))) for value in known], default=0)
+    least = 0.5 * 10.0**-decimals
+
+    def shown(value: float | None) -> str:
+        if value is None or not math.isfinite(value) or 0.0 < abs(value) < least:
+            return number(value)
+        return number(value) if abs(value) >= 1e6 else f"{value:,.{decimals}f}"
+
+    return [shown(value) for value in values]
+
+
+def rates(values: Sequence[float | None]) -> list[str]:
+    """Format the numbers of a column that may differ by orders of magnitude."""
+    return [number(value) if not value else f"{value:.2e}" for value in values]
+
+
+def spans(values: Sequence[float | None]) -> list[str]:
+    """Format the durations of a column with the same number of decimals, units below each other."""
+    return _with_units([span(value) for value in values])
+
+
+def sizes(values: Sequence[int]) -> list[str]:
+    """Format the numbers of bytes of a column with units below each other."""
+    if max(values, default=0) < 1024:
+        return _with_units([size(value) for value in values])
+    return _with_units(
+        [size(value) if value >= 1024 else f"{value / 2**10:.1f} KiB" for value in values]
+    )
+
+
+def _with_units(texts: Sequence[str]) -> list[str]:
+    """Align numbers that are followed by units: the same number of decimals, and equal widths."""
+    parts = [text.partition(" ") for text in texts]
+    known = [number for number, _, unit in parts if unit]
+    most = max([float(number.replace(",", "")) for number in known], default=0.0)
+    decimals = min(1 if most >= 10.0 else 2, max(map(_decimals, known), default=0))
+    width = max(len(unit) for _, _, unit in parts) if parts else 0
+    return [
+        f"{float(number.replace(',', '')):,.{decimals}f} {unit:<{width}}" if unit else number
+        for number, _, unit in parts
+    ]
+
+
+def _decimals(text: str) -> int:
+    return 0 if "e" in text else len(text.partition(".")[2])
 
 
 def moment(seconds: float | None) -> str:

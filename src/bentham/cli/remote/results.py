@@ -8,16 +8,7 @@ import typer
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.files import check_new
 from bentham.cli.remote.arguments import find_study
-from bentham.cli.remote.formatting import (
-    cell,
-    file_name,
-    grid,
-    number,
-    print_json,
-    show,
-    span,
-    wrapped,
-)
+from bentham.cli.remote.formatting import cell, figures, file_name, grid, print_json, show, spans
 
 MOST_SHOWN = 200
 StudyName = Annotated[
@@ -86,16 +77,19 @@ def record(
     if as_json:
         print_json(lines)
         return
-    table = grid([">after", ">used", "~model", ">score", ">best", ">took", ">predicted"])
+    table = grid(
+        [figures("after", spans), figures("used", spans, 2), "~model", figures("score"),
+         figures("best"), figures("took", spans, 1), figures("predicted", spans, 3)]
+    )  # fmt: skip
     for line in lines[-MOST_SHOWN:]:
         table.add_row(
-            span(line.seconds),
-            span(line.device_seconds),
-            wrapped(line.model),
-            number(line.score),
-            number(line.best),
-            span(line.duration),
-            span(line.cost),
+            line.seconds,
+            line.device_seconds,
+            line.model,
+            line.score,
+            line.best,
+            line.duration,
+            line.cost,
         )
     show(table if lines else "No trial of the study has a score yet.")
     if len(lines) > MOST_SHOWN:

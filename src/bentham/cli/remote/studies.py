@@ -7,7 +7,7 @@ import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.remote.arguments import find_study
-from bentham.cli.remote.formatting import cell, grid, number, print_json, show, wrapped
+from bentham.cli.remote.formatting import cell, figures, grid, print_json, show
 from bentham.cli.remote.results import export, record
 from bentham.cli.remote.stop_options import (
     Deadline,
@@ -60,17 +60,17 @@ def list_studies(
     if as_json:
         print_json(studies)
         return
-    table = grid(["id", "~name", "~tenant", "state", ">tried", ">best", "~model"])
+    table = grid(["???id", "~name", "??~tenant", "state", ">tried", figures("best"), "?~model"])
     for study in studies[:MOST_SHOWN]:
         best = study.incumbent
         table.add_row(
             study.id,
-            cell(study.name),
-            cell(study.tenant),
+            study.name,
+            study.tenant,
             study.state,
             f"{study.models - study.untried}/{study.models}",
-            "-" if best is None else number(best.score),
-            wrapped("-" if best is None else best.model),
+            None if best is None else best.score,
+            "-" if best is None else best.model,
         )
     show(table if studies else "No studies; create one: bentham study create NAME --data FILE")
     if len(studies) > MOST_SHOWN:

@@ -5,8 +5,19 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
+from rich.text import Text
 
-from bentham.cli.remote.formatting import age, fields, grid, moment, number, span, wrapped
+from bentham.cli.remote.formatting import (
+    age,
+    fields,
+    figures,
+    grid,
+    moment,
+    number,
+    rates,
+    span,
+    spans,
+)
 
 if TYPE_CHECKING:
     from bentham.wire import Candidate, StudyView
@@ -46,20 +57,31 @@ def study_page(
     page: list[RenderableType] = [fields(rows)]
     if candidates is None:
         return page
-    table = grid(["~model", "state", ">score", ">expected", ">cost", ">EI rate"])
+    table = grid(
+        ["~model", "state", figures("score"), "?>expected", figures("cost", spans, 2),
+         figures("EI rate alone", rates, 3)]
+    )  # fmt: skip
     for candidate in sorted(candidates, key=_rank)[:MOST_CANDIDATES]:
         expected = "-" if candidate.mean is None else number(candidate.mean)
         if candidate.sigma and candidate.mean is not None:
             expected = f"{number(candidate.mean)} ±{candidate.sigma:.2g}"
         table.add_row(
-            wrapped(candidate.model),
+            candidate.model,
             candidate.state,
-            number(candidate.score),
+            candidate.score,
             expected if candidate.score is None else "",
-            span(candidate.cost),
-            number(candidate.rate),
+            candidate.cost,
+            candidate.rate,
         )
     page.append(table)
+    if any(candidate.rate is not None for candidate in candidates):
+        page.append(
+            Text(
+                "EI rate alone: expected improvement of this study per second of device time, if "
+                "nothing else were running.",
+                style="dim",
+            )
+        )
     if len(candidates) > MOST_CANDIDATES:
         page.append(f"... and {len(candidates) - MOST_CANDIDATES:,} more; --json gives all")
     return page

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote.formatting import cell, fields, grid, moment, number, print_json, show, span
+from bentham.cli.remote.formatting import (
+    fields,
+    figures,
+    grid,
+    moment,
+    number,
+    print_json,
+    show,
+    span,
+    spans,
+)
 from bentham.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -83,11 +93,14 @@ def list_tenants(
     if as_json:
         print_json(tenants)
         return
-    table = grid(["~tenant", ">weight", ">open", ">studies", ">running", ">today", ">device time"])
+    table = grid(
+        ["~tenant", figures("weight"), ">open", "?>studies", ">running", "??>today",
+         figures("device time", spans)]
+    )  # fmt: skip
     for tenant in tenants:
         table.add_row(
-            cell(tenant.name),
-            number(tenant.weight),
+            tenant.name,
+            tenant.weight,
             str(tenant.open_studies),
             str(tenant.studies),
             _of(str(tenant.running_trials), tenant.limits.running_trials),
@@ -95,7 +108,7 @@ def list_tenants(
                 span(tenant.device_seconds_today),
                 tenant.limits.device_seconds_per_day and span(tenant.limits.device_seconds_per_day),
             ),
-            span(tenant.device_seconds),
+            tenant.device_seconds,
         )
     show(table if tenants else "No tenants yet; create one: bentham tenant create NAME")
 

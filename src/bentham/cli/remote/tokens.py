@@ -9,7 +9,7 @@ import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.remote.arguments import confirm, seconds_of
-from bentham.cli.remote.formatting import cell, fields, grid, moment, print_json, show
+from bentham.cli.remote.formatting import fields, grid, moment, print_json, show
 from bentham.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -94,12 +94,12 @@ def list_tokens(
     if as_json:
         print_json(tokens)
         return
-    table = grid(["id", "role", "~tenant", "~label", "expires"])
+    table = grid(["id", "role", "~tenant", "?~label", "expires"])
     for token in tokens:
         expires = "never" if token.expires is None else moment(token.expires)
         if token.revoked is not None:
             expires = "revoked"
-        table.add_row(token.id, token.role, cell(token.tenant or "-"), cell(token.label), expires)
+        table.add_row(token.id, token.role, token.tenant or "-", token.label, expires)
     show(table)
 
 

@@ -37,7 +37,7 @@ def whatif(
         float | None,
         typer.Option(
             metavar="R",
-            help="Mean regret to reach. [dim]\\[default: half of the current estimate][/]",
+            help="Mean regret to reach. [dim]\\[default: half of that in bentham status][/]",
             show_default=False,
         ),
     ] = None,
@@ -110,8 +110,8 @@ def page(found: "WhatIf") -> list[RenderableType]:
 
 
 def _already_reached(found: "WhatIf") -> bool:
-    """Whether the level is already reached in all samples."""
-    return all(answer.high == 0.0 for answer in found.answers)
+    """Whether the level is not below the current regret, so that there is no time to tell."""
+    return found.estimate <= found.regret or all(answer.high == 0.0 for answer in found.answers)
 
 
 def sentence(found: "WhatIf") -> str:
@@ -126,7 +126,11 @@ def sentence(found: "WhatIf") -> str:
     if _already_reached(found):
         estimate, level = number(found.estimate), number(found.regret)
         advice = " Choose a lower level with --regret." if found.estimate else ""
-        return f"Estimated mean regret is {estimate} now, which is already at most {level}.{advice}"
+        if found.estimate <= found.regret:
+            text = f"Estimated mean regret is {estimate} now, which is already at most {level}."
+        else:
+            text = f"Mean regret is estimated as {estimate}, but is at most {level} in all samples."
+        return text + advice
     text = "With 1 device" if found.devices == 1 else f"With {found.devices} devices"
     if found.now != found.devices:
         text += f" instead of {found.now}"
@@ -151,7 +155,7 @@ def _band(answer: "WhatIfAnswer") -> str:
 
 
 def _table(found: "WhatIf") -> RenderableType:
-    table = grid([">devices", ">Bentham", "10 to 90 %", ">round robin", "10 to 90 %"])
+    table = grid([">devices", ">Bentham", "~10 to 90 %", ">round robin", "~10 to 90 %"])
     known = {(answer.devices, answer.policy): answer for answer in found.answers}
     marks = {found.devices: "requested ", found.now: "now "}
     for devices in sorted({answer.devices for answer in found.answers}):

@@ -80,12 +80,12 @@ class Decision:
         dataset: Dataset of the arm.
         model: Model of the arm.
         reason: What picked the arm.
-        value: The number that the policy ranked the arm by (the EI rate for `mdmt`); None for a
-            warm start.
+        value: The number that the policy ranked the arm by; None for a warm start. For `mdmt` it is
+            `rate`, for `joint` the same given the running trials.
         cost: Expected cost of the arm, in the unit of the studies' costs.
-        gains: EI of each study that lists the arm.
+        gains: EI of each study that lists the arm, as if nothing else were running.
         expected_improvement: Weighted EI, summed over those studies: Eq. (4).
-        rate: `expected_improvement` / `cost`.
+        rate: `expected_improvement` / `cost`: the EI rate as if nothing else were running.
         runners_up: Up to 3 arms that ranked next, best first; for a warm start, the arms that the
             policy would have run instead.
         changes: Rules without which another arm would have run. Default: none.
@@ -104,6 +104,11 @@ class Decision:
     rate: float
     runners_up: tuple[RunnerUp, ...]
     changes: tuple[Change, ...] = ()
+
+    @property
+    def ranked(self) -> float:
+        """The number to show for the decision: what it was ranked by; for a warm start, `rate`."""
+        return self.rate if self.value is None else self.value
 
 
 def figure(value: float, otherwise: float = 0.0) -> float:

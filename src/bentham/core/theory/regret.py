@@ -44,6 +44,11 @@ class Regret:
     end_time: float
     curve: tuple[tuple[float, float], ...]  # (time, mean regret from then on), times ascending
 
+    @property
+    def happiness(self) -> float:
+        """Happiness at the end."""
+        return happiness(self.curve[-1][1], self.curve[0][1])
+
     def time_to(self, level: float) -> float | None:
         """Return the time when the mean regret first fell to the level; None if it never did."""
         for time, mean in self.curve:

@@ -8,7 +8,7 @@ export const KINDS = {
   observed: { name: "Observed score", log: false },
   mean: { name: "Posterior mean", log: false },
   sigma: { name: "Uncertainty", log: false },
-  rate: { name: "EI rate", log: true },
+  rate: { name: "EI rate alone", log: true },
 };
 
 export class Rows {

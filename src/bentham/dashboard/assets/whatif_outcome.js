@@ -6,7 +6,7 @@ import { clock, duration, known, percent } from "/assets/format.js";
 import { badge, figure, notice, table } from "/assets/parts.js";
 import { savePicture } from "/assets/picture.js";
 import {
-  POLICIES, answerOf, describeCurves, describeTimes, devicesOf, more, question, range, regret, sentence,
+  POLICIES, alreadyReached, answerOf, describeCurves, describeTimes, devicesOf, more, question, range, regret, sentence,
 } from "/assets/whatif_words.js";
 
 const STYLES = { bentham: "main", "round-robin": "second" };
@@ -58,8 +58,8 @@ export function outcome(first, cancel) {
       fill(conclusions, more(run).map((line) => h("li", {}, line)));
       fill(notes, h("li", {}, basis(run)), run.notes.map((line) => h("li", {}, line)));
       notes.hidden = !hasAnswers;
-      charts.hidden = saveButton.hidden = printButton.hidden = !hasAnswers;
-      if (!hasAnswers) return;
+      charts.hidden = saveButton.hidden = printButton.hidden = !hasAnswers || alreadyReached(run);
+      if (charts.hidden) return;
       times.set(run);
       curves.set(run);
     },

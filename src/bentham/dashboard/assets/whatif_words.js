@@ -26,11 +26,15 @@ export function range({ low, high }) {
   return known(high) ? `${duration(low)} to ${duration(high)}` : `${duration(low)} to longer than simulated`;
 }
 
+// Whether the level is not below the current regret, so that there is no time to tell.
+export function alreadyReached(run) {
+  return run.estimate <= run.regret || run.answers.every((each) => each.high === 0);
+}
+
 // The question in short.
 export function question(run) {
-  const level = known(run.regret) ? regret(run.regret) : "half of the current mean regret";
   const condition = run.devices === run.now ? `${devicesOf(run.now)}, as now` : `${devicesOf(run.devices)} instead of ${run.now}`;
-  return `${condition}: when is mean regret below ${level}?`;
+  return `${condition}: when is mean regret below ${regret(run.regret)}?`;
 }
 
 // The answer in one sentence.
@@ -39,7 +43,11 @@ export function sentence(run) {
   if (requested === null) return "No answer yet.";
   const level = regret(run.regret);
   if (run.estimate <= run.regret) {
-    return `Mean regret is already about ${regret(run.estimate)}, which is not above ${level}.`;
+    return `Mean regret is already about ${regret(run.estimate)}, which is not above ${level}. Ask for a lower level.`;
+  }
+  if (alreadyReached(run)) {
+    return `Mean regret is estimated as ${regret(run.estimate)}, but in every draw it is not above ${level}. ` +
+      "Ask for a lower level.";
   }
   const same = run.devices === run.now;
   const condition = same ? `With the current ${devicesOf(run.now)},`
@@ -59,7 +67,7 @@ export function sentence(run) {
 export function more(run) {
   const requested = answerOf(run, run.devices, "bentham");
   const roundRobin = answerOf(run, run.devices, "round-robin");
-  if (requested === null || !known(requested.median) || run.estimate <= run.regret) return [];
+  if (requested === null || !known(requested.median) || alreadyReached(run)) return [];
   const sentences = [];
   if (roundRobin !== null) {
     sentences.push(`Round robin with ${devicesOf(run.devices)} would take ${span(roundRobin)}.`);
@@ -97,7 +105,11 @@ export function describeTimes(run) {
 
 // The summary of the second chart.
 export function describeCurves(run) {
+  const start = run.curves.find((curve) => curve.regret.length)?.regret[0];
+  const drawn = known(start) && regret(start) !== regret(run.estimate)
+    ? ` The curves start at ${regret(start)}, the median of the draws.` : "";
   const ends = run.curves.filter((curve) => curve.regret.length).map((curve) =>
     `${POLICIES[curve.policy]} with ${curve.devices}: ${regret(curve.regret.at(-1))} after ${duration(curve.times.at(-1))}`);
-  return `Mean regret over time, from ${regret(run.estimate)} now. ${ends.join("; ")}.`;
+  return `Mean regret over time. Its estimate was ${regret(run.estimate)} when the question was asked.${drawn} ` +
+    `${ends.join("; ")}.`;
 }

@@ -17,6 +17,7 @@ from bentham.service.fold import events
 from bentham.service.fold.entities import Dataset, Description, Study, Tenant
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views import queries
+from bentham.spelling import did_you_mean
 from bentham.training.catalog import Catalog
 from bentham.training.dataset import ColumnSummary, DataFile, Format
 from bentham.training.plan import plan
@@ -156,10 +157,14 @@ def _drawn(shared: Shared, tenant: Tenant, body: wire.StudyCreate, catalog: Cata
 
 def _dataset_of(shared: Shared, tenant: Tenant, name: str) -> Dataset:
     """Return the tenant's dataset with this id or name, or a shared one."""
-    for each in (*tenant.datasets.values(), *shared.installed.values()):
+    held = (*tenant.datasets.values(), *shared.installed.values())
+    for each in held:
         if name in (each.id, each.name):
             return each
-    raise Missing(f"there is no dataset {name!r}; GET /v1/datasets lists the existing ones")
+    others = did_you_mean(
+        name, [each.name for each in held], "; GET /v1/datasets lists the existing ones"
+    )
+    raise Missing(f"there is no dataset {name!r}{others}")
 
 
 @lru_cache(maxsize=16)

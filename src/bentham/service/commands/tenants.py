@@ -14,6 +14,7 @@ from bentham.service.engine.turn import Turn, allowed
 from bentham.service.fold import events
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views import queries
+from bentham.spelling import did_you_mean
 from bentham.tables import History, read_history
 
 MOST_TENANTS, MOST_TOKENS = 100_000, 1_000_000
@@ -56,7 +57,8 @@ def issue_token(turn: Turn, body: wire.TokenCreate, name: str, secret: str) -> E
     if (body.role == "tenant") != (body.tenant is not None):
         raise Invalid("a token of role 'tenant' must name its tenant, and no other token may")
     if body.tenant is not None and body.tenant not in pool.tenants:
-        raise Missing(f"there is no tenant {body.tenant!r}")
+        others = did_you_mean(body.tenant, pool.tenants)
+        raise Missing(f"there is no tenant {body.tenant!r}{others}")
     if len(pool.tokens) >= MOST_TOKENS:
         raise Conflicting(f"{MOST_TOKENS:,} tokens have been issued, the maximum")
     expires = None if body.expires_in is None else turn.now + body.expires_in

@@ -20,6 +20,7 @@ from typing import TypeVar
 from bentham.service.fold.entities import Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.fold.pool import Pool
 from bentham.service.refusals import Forbidden, Invalid, Missing, Unauthenticated
+from bentham.spelling import did_you_mean
 
 _FORM = re.compile(r"bth_([0-9a-f]{12})_([0-9a-f]{64})")
 NO_TOKEN = "send a token: Authorization: Bearer bth_..."
@@ -65,14 +66,16 @@ class Scope:
         """Return a tenant by its name."""
         tenant = self._pool.tenants.get(name) if self._owns(name) else None
         if tenant is None:
-            raise Missing(f"there is no tenant {name!r}")
+            known = did_you_mean(name, [each.name for each in self.tenants()])
+            raise Missing(f"there is no tenant {name!r}{known}")
         return tenant
 
     def tenant_for(self, named: str | None) -> Tenant:
         """Return the caller's tenant, or the one that an admin names."""
         if self._caller.role == "tenant":
             if named not in (None, self._caller.tenant):
-                raise Missing(f"there is no tenant {named!r}")
+                own = did_you_mean(named or "", [self._caller.tenant or ""])
+                raise Missing(f"there is no tenant {named!r}{own}")
             return self.tenant(self._caller.tenant or "")
         if named is None:
             raise Invalid("the field tenant is required for an admin; name the tenant of the study")
@@ -82,7 +85,8 @@ class Scope:
         """Return a token by its id."""
         token = self._pool.tokens.get(name)
         if token is None or not self.everything:
-            raise Missing(f"there is no token {name!r}")
+            known = did_you_mean(name, self._pool.tokens) if self.everything else ""
+            raise Missing(f"there is no token {name!r}{known}")
         return token
 
     def study(self, name: str) -> Study:
@@ -103,7 +107,10 @@ class Scope:
         """Return a device by its name."""
         device = self._pool.devices.get(name)
         if device is None or not (self.everything or device.token == self._caller.token):
-            raise Missing(f"there is no device {name!r}; register it first")
+            known = [each.name for each in self.devices()]
+            raise Missing(
+                f"there is no device {name!r}{did_you_mean(name, known, '; register it first')}"
+            )
         return device
 
     def trial(self, name: str) -> Trial:

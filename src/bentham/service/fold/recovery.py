@@ -21,20 +21,22 @@ def recover(
     snapshots: bool = True,
     known: Pool | None = None,
     loaded: Callable[[int], None] | None = None,
+    until: int | None = None,
 ) -> Pool:
-    """Return the pool of the log.
+    """Return the pool of the log, or as it was after event `until`.
 
     `progress` is called with the number of events applied and the total number. `known` is an
     earlier result: only the events since then are read, into the same pool. `loaded` is called with
     the number of events in the snapshot, if one was loaded.
     """
     if known is None and snapshots:
-        known = _from_snapshot(log)
+        known = _from_snapshot(log, until)
         if known is not None and loaded is not None:
             loaded(known.sequence)
     pool = Pool() if known is None else known
     head = log.head()
-    for record in log.read(after=pool.sequence):
+    left = None if until is None else until - pool.sequence
+    for record in log.read(after=pool.sequence, limit=left):
         event = decode(record.kind, record.version, record.body)
         apply(pool, record.sequence, record.time, event, record.actor, record.key)
         if progress is not None and record.sequence % 1000 == 0:
@@ -42,9 +44,9 @@ def recover(
     return pool
 
 
-def _from_snapshot(log: EventLog) -> Pool | None:
+def _from_snapshot(log: EventLog, until: int | None) -> Pool | None:
     """Load the latest usable snapshot; others are skipped, since the log alone is enough."""
-    found = log.load_snapshot()
+    found = log.load_snapshot(before=None if until is None else until + 1)
     while found is not None:
         sequence, data = found
         try:

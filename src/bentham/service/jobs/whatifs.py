@@ -7,8 +7,9 @@ must not block the event loop.
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import structlog
@@ -16,22 +17,29 @@ import structlog
 from bentham.errors import BenthamError
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views.entities import View
+from bentham.service.views.overview import Moment
 from bentham.wire.whatif import MOST_DEVICES, WhatIfCreate
 
 MOST_WAITING, MOST_KEPT = 4, 20
-_RESULT_FIELDS = frozenset(
-    {
-        "progress", "regret", "devices", "now", "estimate", "simulated", "studies", "sequence",
-        "answers", "curves", "notes",
-    }
-)  # fmt: skip
+_RESULT_FIELDS = frozenset({"progress", "simulated", "answers", "curves", "notes"})
 logger = structlog.get_logger("bentham.whatif")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is computed: when mean regret falls below `regret`, from the moment it was asked."""
+
+    regret: float
+    devices: int
+    draws: int
+    sequence: int  # the last event before it was asked
+    time: float
 
 
 class Forecaster(Protocol):
     """Computes a what-if."""
 
-    def __call__(self, question: WhatIfCreate, now: float) -> AsyncGenerator[dict[str, Any], None]:
+    def __call__(self, question: Question) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the result piece by piece: the fields of each replace those before.
 
         Raises a BenthamError if it fails, and stops at once when it is closed.
@@ -41,17 +49,17 @@ class Forecaster(Protocol):
 class WhatIfs:
     """The what-ifs of one instance."""
 
-    def __init__(self, forecaster: Forecaster | None, clock: Callable[[], float]):
-        self._forecaster, self._clock = forecaster, clock
+    def __init__(self, forecaster: Forecaster | None):
+        self._forecaster = forecaster
         self._views: dict[str, View] = {}  # oldest first
-        self._questions: dict[str, WhatIfCreate] = {}  # waiting or running
+        self._questions: dict[str, Question] = {}  # waiting or running
         self._waiting: deque[str] = deque()
         self._keys: dict[str, str] = {}
         self._running: str | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def ask(self, question: WhatIfCreate, devices: int, now: float, key: str = "") -> View:
-        """Queue a what-if; `devices` is the current number of devices."""
+    def ask(self, body: WhatIfCreate, moment: Moment, key: str = "") -> View:
+        """Queue a what-if, which starts from this moment, however long it waits."""
         if key and (known := self._find_by_key(key)) is not None:
             return known
         if self._forecaster is None:
@@ -61,14 +69,15 @@ class WhatIfs:
                 f"{MOST_WAITING} what-ifs are already waiting; wait until one ends, or cancel one"
             )
         name = f"w_{secrets.token_hex(8)}"
+        regret = moment.regret / 2.0 if body.regret is None else body.regret
+        devices = body.devices or max(1, min(MOST_DEVICES, 2 * moment.devices))
         self._views[name] = {
-            "id": name, "state": "waiting", "progress": 0.0, "reason": "", "created": now,
-            "regret": question.regret,
-            "devices": question.devices or max(1, min(MOST_DEVICES, 2 * devices)),
-            "now": devices, "estimate": None, "draws": question.draws, "simulated": 0, "studies": 0,
-            "sequence": 0, "answers": [], "curves": [], "notes": [],
+            "id": name, "state": "waiting", "progress": 0.0, "reason": "", "created": moment.time,
+            "regret": regret, "devices": devices, "now": moment.devices, "estimate": moment.regret,
+            "draws": body.draws, "simulated": 0, "studies": moment.studies,
+            "sequence": moment.sequence, "answers": [], "curves": [], "notes": [],
         }  # fmt: skip
-        self._questions[name] = question
+        self._questions[name] = Question(regret, devices, body.draws, moment.sequence, moment.time)
         self._waiting.append(name)
         if key:
             self._keys[key] = name
@@ -145,7 +154,7 @@ class WhatIfs:
         view["state"] = "running"
         state, reason = "failed", "internal server error; the server's log has the details"
         try:
-            async with aclosing(forecaster(question, self._clock())) as pieces:
+            async with aclosing(forecaster(question)) as pieces:
                 async for piece in pieces:
                     view.update({key: piece[key] for key in _RESULT_FIELDS & piece.keys()})
             state, reason = "complete", ""

@@ -24,6 +24,7 @@ def metric_view(metric: MetricSpec) -> dict[str, Any]:
     return {
         "name": metric.name,
         "task": metric.task,
+        "aliases": list(metric.aliases),
         "title": metric.title,
         "score": metric.score,
     }

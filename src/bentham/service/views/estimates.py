@@ -46,10 +46,6 @@ class Estimates:
         self._prune_at = 0  # the size at which closed studies are removed from the cache
         self.made = 0  # the number of estimates computed so far
 
-    def of_studies(self, pool: Pool, studies: Iterable[Study]) -> dict[str, float]:
-        """Return the estimated gap of each study to its best model."""
-        return {name: estimate.gap for name, estimate in self.estimate(pool, studies).items()}
-
     def estimate(self, pool: Pool, studies: Iterable[Study]) -> dict[str, Shortfall]:
         """Return the estimated shortfall of each study; 0 for closed ones, which gain no more.
 

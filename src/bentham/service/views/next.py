@@ -13,6 +13,7 @@ _WAITS = {
 }
 _BOUND = "the highest upper confidence bound relative to its cost"
 _GAIN = "the highest expected improvement"
+_BY_GAIN = ("joint", "mdmt")  # policies whose value is an expected improvement relative to cost
 
 
 def next_view(pool: Pool, study: Study, now: float) -> View:
@@ -61,12 +62,22 @@ def _satisfied(pool: Pool, study: Study) -> str:
 
 def _why(pool: Pool, study: Study, first: First) -> str:
     seconds = f"{first.cost:,.0f}" if first.cost >= 1000.0 else f"{first.cost:.3g}"
-    figures = f"{first.expected_improvement:.3g} in about {seconds} s"
+    gain, weighted = _gain(pool, study, first)
+    figures = f"{gain:.3g}{weighted} in about {seconds} s"
     if first.reason is Reason.WARM_START:
         return f"Every study starts with a few models, and this is the next one: {figures}."
     if first.left == 1:
         return f"It is the only model left, with an expected improvement of {figures}."
     return f"Of {first.left} models left, it has {_merit(pool)}: {figures}{_beyond(study, first)}."
+
+
+def _gain(pool: Pool, study: Study, first: First) -> tuple[float, str]:
+    """Return the expected improvement that the policy ranked by, and whether weights are in it."""
+    assert pool.created is not None
+    if first.value is None or pool.created.policy not in _BY_GAIN:
+        return first.expected_improvement, ""
+    weighted = " (weighted)" if study.weight * study.tenant.weight != 1.0 else ""
+    return first.value * first.cost**pool.created.cost_exponent, weighted
 
 
 def _merit(pool: Pool) -> str:
@@ -75,7 +86,7 @@ def _merit(pool: Pool) -> str:
     policy, exponent = pool.created.policy, pool.created.cost_exponent
     if policy == "gp-ucb":
         return _BOUND
-    if policy not in ("joint", "mdmt") or exponent == 0.0:
+    if policy not in _BY_GAIN or exponent == 0.0:
         return _GAIN
     return f"{_GAIN} per second" if exponent == 1.0 else f"{_GAIN} relative to its cost"
 

@@ -1,7 +1,8 @@
 """The overview: of the whole pool for an operator, of its own part for a tenant."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from bentham.core.gaussian.shortfall import Shortfall
 from bentham.core.theory.regret import happiness
@@ -12,20 +13,31 @@ from bentham.service.views.entities import View, limits_view
 from bentham.service.views.estimates import Estimates, mean_band
 
 
-class RegretSum:
-    """The sum of the estimates of some studies; studies without an estimate do not count."""
+class Moment(NamedTuple):
+    """The pool at one moment, as the overview shows it."""
 
-    def __init__(self) -> None:
+    time: float
+    sequence: int  # the last event
+    devices: int
+    studies: int  # open ones
+    regret: float
+
+
+class RegretSum:
+    """The sum of the estimates of some studies; studies without an estimate do not count.
+
+    Its mean over the open studies is the regret now, wherever that is shown.
+    """
+
+    def __init__(self, studies: Iterable[Study], known: Mapping[str, Shortfall]) -> None:
         self._gaps: list[float] = []
         self._gained: list[float] = []
         self._deviations: defaultdict[int, float] = defaultdict(float)  # by dataset
-
-    def add(self, study: Study, estimate: Shortfall | None) -> None:
-        """Add a study."""
-        if estimate is not None:
-            self._gaps.append(estimate.gap)
-            self._gained.append(study.incumbent - study.start)
-            self._deviations[id(study.shared)] += estimate.variance**0.5
+        for study in studies:
+            if (estimate := known.get(study.id)) is not None:
+                self._gaps.append(estimate.gap)
+                self._gained.append(study.incumbent - study.start)
+                self._deviations[id(study.shared)] += estimate.variance**0.5
 
     def regret(self) -> View:
         """Return the mean and its 80 % band."""
@@ -42,6 +54,13 @@ class RegretSum:
         return happiness(gap, gap + sum(self._gained))
 
 
+def moment_of(pool: Pool, estimates: Estimates, now: float) -> Moment:
+    """Return the figures of the whole pool that others than the overview use, too."""
+    studies = _open(study for tenant in pool.tenants.values() for study in tenant.current.values())
+    regret = RegretSum(studies, estimates.estimate(pool, studies)).mean()
+    return Moment(now, pool.sequence, len(pool.devices), len(studies), regret)
+
+
 def overview_view(
     pool: Pool, scope: Scope, estimates: Estimates, now: float, latency: View | None = None
 ) -> View:
@@ -52,24 +71,18 @@ def overview_view(
     """
     own = scope.tenant_name
     total_used = sum(_used(tenant, now) for tenant in scope.tenants())
-    known = estimates.estimate(pool, _open(scope.current()))
-    total, parts, open_studies, untried = RegretSum(), [], 0, 0
+    studies = _open(scope.current())
+    known = estimates.estimate(pool, studies)
+    total, parts = RegretSum(studies, known), []
     for tenant in scope.tenants():
-        part, count = RegretSum(), 0
-        for study in _open(tenant.current.values()):
-            count += 1
-            untried += study.untried
-            estimate = known.get(study.id)
-            part.add(study, estimate)
-            total.add(study, estimate)
-        open_studies += count
-        used = _used(tenant, now)
+        own_studies = _open(tenant.current.values())
+        part, used = RegretSum(own_studies, known), _used(tenant, now)
         parts.append(
             {
                 "tenant": tenant.name,
                 "weight": tenant.weight,
                 "limits": limits_view(tenant),
-                "open_studies": count,
+                "open_studies": len(own_studies),
                 "running_trials": len(tenant.running),
                 "device_seconds": used,
                 "device_seconds_today": tenant.seconds_today(now),
@@ -84,7 +97,10 @@ def overview_view(
         **total.regret(),
         "happiness": total.happiness(),
         "tenants": parts,
-        "queue": {"open_studies": open_studies, "untried_arms": untried},
+        "queue": {
+            "open_studies": len(studies),
+            "untried_arms": sum(study.untried for study in studies),
+        },
         "throughput": {
             "last_ten_minutes": pool.throughput.ended(now, 10, own),
             "last_hour": pool.throughput.ended(now, 60, own),
@@ -96,8 +112,8 @@ def overview_view(
     }
 
 
-def _open(studies: Iterable[Study]) -> Iterable[Study]:
-    return (study for study in studies if study.state == "open")
+def _open(studies: Iterable[Study]) -> list[Study]:
+    return [study for study in studies if study.state == "open"]
 
 
 def _used(tenant: Tenant, now: float) -> float:

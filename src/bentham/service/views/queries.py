@@ -29,7 +29,7 @@ from bentham.service.views.entities import (
 from bentham.service.views.estimates import Estimates
 from bentham.service.views.heatmap import heatmap_items, in_turns
 from bentham.service.views.next import next_view
-from bentham.service.views.overview import overview_view
+from bentham.service.views.overview import Moment, moment_of, overview_view
 from bentham.service.views.scripts import study_script
 from bentham.service.views.timeline import timeline_view
 from bentham.service.views.trend import trend_view
@@ -315,24 +315,22 @@ def costs(look: Look) -> View:
 
 
 @allowed(*ADMIN)
-def device_count(look: Look) -> tuple[int, float]:
-    """Return the number of devices, and the time."""
-    return len(look.whole().devices), look.now
+def moment(look: Look, estimates: Estimates) -> Moment:
+    """Return the figures of the pool that a what-if starts from."""
+    return moment_of(look.whole(), estimates, look.now)
 
 
 @allowed(*RUNNERS)
 def gauges(look: Look, estimates: Estimates) -> dict[str, float]:
     """Return the pool's gauges for a monitoring system."""
     pool = look.whole()
-    devices, busy = len(pool.devices), len(pool.running)
-    served = [study for study in pool.studies.values() if study.served]
-    gaps = estimates.of_studies(pool, served).values()
+    found, busy = moment_of(pool, estimates, look.now), len(pool.running)
     return {
         "bentham_leases_lost": pool.leases_lost,
-        "bentham_event_log_head": pool.sequence,
-        "bentham_regret_estimate": sum(gaps) / len(gaps) if gaps else 0.0,
-        "bentham_devices": devices,
+        "bentham_event_log_head": found.sequence,
+        "bentham_regret_estimate": found.regret,
+        "bentham_devices": found.devices,
         "bentham_devices_busy": busy,
-        "bentham_device_utilisation": busy / devices if devices else 0.0,
-        "bentham_studies_open": len(served),
+        "bentham_device_utilisation": busy / found.devices if found.devices else 0.0,
+        "bentham_studies_open": found.studies,
     }

@@ -5,6 +5,7 @@ from bentham.service.fold.entities import Study
 from bentham.service.fold.pool import Pool
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views.entities import training_view
+from bentham.spelling import did_you_mean
 from bentham.training.catalog import Catalog
 from bentham.training.script import script
 from bentham.training.training_plan import TrainingPlan
@@ -13,7 +14,7 @@ from bentham.training.training_plan import TrainingPlan
 def study_script(pool: Pool, study: Study, model: str | None, catalog: Catalog) -> str:
     """Return the script that trains a study's model, by default the best so far."""
     if model is not None and model not in study.models:
-        raise Missing(f"the study lists no model {model!r}")
+        raise Missing(f"the study lists no model {model!r}{did_you_mean(model, study.models)}")
     training = training_view(study)
     if training is None or not study.drawn:
         raise Conflicting(

@@ -3,8 +3,10 @@
 import { bars } from "/assets/bars.js";
 import { fill, h, link } from "/assets/dom.js";
 import { clock, duration, known, number, score } from "/assets/format.js";
+import { countsRunning, gain, rate } from "/assets/gain.js";
 import { toDecision, toStudy } from "/assets/links.js";
 import { badge, figure, heading, panel, table, tile } from "/assets/parts.js";
+import { logButton } from "/assets/trial_log.js";
 
 const NEIGHBOURS = 200; // latest trials of the study, searched for the previous and next decision
 const RULES = {
@@ -28,7 +30,7 @@ export async function open(context) {
   ]);
   const admin = context.session.role === "admin";
   const sentence = h("p.because", {}, because(decision, trial, admin));
-  const outcome = outcomePart(trial);
+  const outcome = outcomePart(context, trial);
   const navigation = h("span.actions", {});
   context.show(`Why ${decision.model}`,
     h("p.crumbs", {}, link("#/decisions", "Decisions"), " › ", toStudy(decision.study, studyName(decision))),
@@ -63,8 +65,9 @@ function because(decision, trial, admin) {
   }
   const others = decision.gains.length > 1 ? ` across ${decision.gains.length} studies` : "";
   const weighted = decision.gains.some((gain) => gain.weight !== 1) ? " (weighted)" : "";
-  const expectation = `it was expected to add ${number(decision.expected_improvement)}${weighted}${others} in ` +
-    `${duration(decision.cost)}: ${number(decision.rate)} per second`;
+  const running = countsRunning(decision) ? ", given what was running" : "";
+  const expectation = `it was expected to add ${number(gain(decision))}${weighted}${others} in ` +
+    `${duration(decision.cost)}: ${number(rate(decision))} per second${running}`;
   if (decision.reason === "starvation-guard") {
     return `${action} because the study had waited for the maximum time; ${expectation}.`;
   }
@@ -80,10 +83,12 @@ function ratio(times) {
 }
 
 function figures(decision) {
+  const alone = countsRunning(decision)
+    ? `given what was running; ${number(decision.rate)} /s if nothing else were` : "expected improvement per second";
   const tiles = [
-    ["Expected improvement", number(decision.expected_improvement), "weighted sum over all studies that list the model"],
+    ["Expected improvement", number(gain(decision)), "weighted sum over all studies that list the model"],
     ["Predicted cost", duration(decision.cost), `of device time, on ${decision.device}`],
-    ["EI rate", `${number(decision.rate)} /s`, "expected improvement per second"],
+    ["EI rate", `${number(rate(decision))} /s`, alone],
     ["Decided", clock(decision.time), {
       policy: "by the policy", "warm-start": "as a warm start", "starvation-guard": "by the starvation guard",
     }[decision.reason]],
@@ -105,7 +110,8 @@ function gainsPart(decision, admin) {
     { name: "Weighted", align: "right", value: (gain) => gain.expected_improvement,
       show: (gain) => number(gain.expected_improvement) },
   ], { key: (gain) => gain.study, empty: "No study was expected to gain." });
-  const shown = figure("Expected gain by study", drawing.node, { table: list });
+  const alone = countsRunning(decision) ? ", if nothing else were running" : "";
+  const shown = figure(`Expected gain by study${alone}`, drawing.node, { table: list });
   const sorted = [...decision.gains].sort((one, other) => other.expected_improvement - one.expected_improvement);
   const sentence = sorted.length === 0
     ? "No study was expected to gain: the score of the model was unknown, or expected to be too low."
@@ -131,14 +137,14 @@ function runnersUpPart(decision, admin) {
     { name: "Model", value: (each) => each.model, show: (each) => each.model },
     { name: "Study", value: studyName, show: (each) => toStudy(each.study, studyName(each)) },
     ...(admin ? [{ name: "Tenant", value: (each) => each.tenant, show: (each) => each.tenant }] : []),
-    { name: "Value", align: "right", value: (each) => each.value, show: (each) => number(each.value) },
+    { name: "EI rate", align: "right", value: (each) => each.value, show: (each) => `${number(each.value)} /s` },
     { name: "Relative to chosen", align: "right", value: (each) => each.value, show: (each) => share(each, decision) },
   ], { key: (each) => `${each.study} ${each.model}`, empty: "No other model could run." });
   const shown = figure("Runners-up", drawing.node, { table: list });
   const sentence = decision.runners_up.length === 0
     ? "No other model that you may see could run."
     : `The next best was ${decision.runners_up[0].model} for ${studyName(decision.runners_up[0])}` +
-      `${known(decision.value) && decision.value > 0 ? `, with ${share(decision.runners_up[0], decision)} of the chosen value` : ""}.`;
+      `${known(decision.value) && decision.value > 0 ? `, with ${share(decision.runners_up[0], decision)} of the chosen EI rate` : ""}.`;
   const chosen = known(decision.value)
     ? [{ name: `${decision.model} (chosen)`, value: decision.value, text: number(decision.value) }] : [];
   drawing.set([...chosen, ...decision.runners_up.map((each) => ({
@@ -164,7 +170,7 @@ function changesPart(decision, admin) {
         admin ? ` of ${change.instead.tenant}` : "", " would have run.")))));
 }
 
-function outcomePart(first) {
+function outcomePart(context, first) {
   const facts = h("dl.facts", {});
   const node = panel("Outcome", facts);
   function set(trial) {
@@ -177,9 +183,7 @@ function outcomePart(first) {
       ["Device", trial.kind ? `${trial.device} (${trial.kind})` : trial.device],
       ["Attempt", trial.attempt > 1 && String(trial.attempt)],
       ["Reason", trial.reason],
-      ["Log", known(trial.ended) && h("a", {
-        href: `/v1/trials/${encodeURIComponent(trial.id)}/log`, target: "_blank", rel: "noopener",
-      }, "Output", h("span.visually-hidden", {}, ", in a new tab"))],
+      ["Log", known(trial.ended) && logButton(context, trial)],
       ["Decision", h("code", {}, trial.id)],
     ].filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
   }

@@ -2,6 +2,7 @@
 
 import { fill, h } from "/assets/dom.js";
 import { clock, duration, number, score } from "/assets/format.js";
+import { gain, rate } from "/assets/gain.js";
 import { toDecision, toStudy } from "/assets/links.js";
 import { badge, emptyPanel, heading, notice, table } from "/assets/parts.js";
 
@@ -68,7 +69,7 @@ export async function open(context) {
   context.show("Decisions",
     heading("Decisions"),
     h("p.quiet", {}, "Whenever a device is free, the model with the highest expected improvement per ",
-      "second runs. Open a decision to see why."),
+      "second runs, given what is running already. Open a decision to see why."),
     emptyState, content);
   const plan = context.renewer(read, READ_SECONDS);
   const redraw = context.renewer(async () => draw(), 0.5);
@@ -90,9 +91,9 @@ function decisionTable(withTenants, trials) {
     { name: "Time", align: "right", show: (each) => clock(each.time) },
     { name: "Device", align: "nowrap", show: (each) => each.device },
     { name: "Reason", show: (each) => REASONS[each.reason] ?? each.reason },
-    { name: "EI", align: "right", show: (each) => number(each.expected_improvement) },
+    { name: "EI", align: "right", show: (each) => number(gain(each)) },
     { name: "Cost", align: "right", show: (each) => duration(each.cost) },
-    { name: "EI rate", align: "right", show: (each) => `${number(each.rate)} /s` },
+    { name: "EI rate", align: "right", show: (each) => `${number(rate(each))} /s` },
     { name: "Outcome", show: (each) => outcome(trials.get(each.id)) },
   ], { key: (each) => each.id });
 }

@@ -251,7 +251,7 @@ function describeCell(rows, place, slot, admin) {
   else {
     parts.push(cell.state);
     if (Number.isFinite(cell.mean)) parts.push(`mean ${score(cell.mean)} ± ${number(cell.sigma)}`);
-    if (Number.isFinite(cell.rate)) parts.push(`EI rate ${number(cell.rate)} per second`);
+    if (Number.isFinite(cell.rate)) parts.push(`EI rate alone ${number(cell.rate)} per second`);
   }
   return parts;
 }

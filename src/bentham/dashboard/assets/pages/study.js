@@ -2,6 +2,7 @@
 
 import { address, h, link } from "/assets/dom.js";
 import { duration, known, number, plural, score, whole } from "/assets/format.js";
+import { gain, rate } from "/assets/gain.js";
 import { badge, heading, notice, panel, tile } from "/assets/parts.js";
 import { actions } from "/assets/pages/study_actions.js";
 import { candidates } from "/assets/pages/study_candidates.js";
@@ -143,9 +144,9 @@ function nextPart() {
       why.textContent = next.reason;
       facts.hidden = next.model === null;
       facts.replaceChildren(...[
-        ["Expected improvement", number(next.expected_improvement)],
+        ["Expected improvement", number(gain(next))],
         ["Predicted cost", duration(next.cost)],
-        ["EI rate", `${number(next.rate)} per second`],
+        ["EI rate", `${number(rate(next))} per second`],
       ].flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
     },
   };

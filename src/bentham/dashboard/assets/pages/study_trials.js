@@ -4,6 +4,7 @@ import { fill, h } from "/assets/dom.js";
 import { clock, duration, known, percent, score } from "/assets/format.js";
 import { badge, notice, panel, table } from "/assets/parts.js";
 import { toDecision } from "/assets/links.js";
+import { logButton } from "/assets/trial_log.js";
 
 const PAGE_SIZE = 100;
 
@@ -22,9 +23,7 @@ export function trials(context, study) {
       show: (trial) => duration(trial.cost) },
     { name: "Details", show: (trial) => h("span.links", {},
       toDecision(trial.id, "Why", h("span.visually-hidden", {}, ` ${trial.model}`)), " ",
-      trial.state !== "running" && h("a", {
-        href: `/v1/trials/${encodeURIComponent(trial.id)}/log`, target: "_blank", rel: "noopener",
-      }, "Log", h("span.visually-hidden", {}, ` of ${trial.model}, in a new tab`))) },
+      trial.state !== "running" && logButton(context, trial)) },
   ], { key: (trial) => trial.id, empty: "No trials yet: the first starts when a device is free.",
     order: { by: "Started", down: true } });
   const alertBox = h("div", { role: "alert" });

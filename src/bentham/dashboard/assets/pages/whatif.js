@@ -12,9 +12,10 @@ const ACTIVE = new Set(["waiting", "running"]);
 
 export async function open(context) {
   const [overview, runs] = await Promise.all([context.get("/overview"), context.get("/whatif")]);
-  const requestedId = context.parameters[0];
-  const chosen = requestedId ? await context.get(`/whatif/${encodeURIComponent(requestedId)}`)
-    : runs.items.find((run) => ACTIVE.has(run.state) || run.state === "complete") ?? null;
+  const chosenId = context.parameters[0]
+    ?? runs.items.find((run) => ACTIVE.has(run.state) || run.state === "complete")?.id;
+  // The list has no curves.
+  const chosen = chosenId ? await context.get(`/whatif/${encodeURIComponent(chosenId)}`) : null;
   const container = h("div.form");
   const previous = previousRuns();
   let shown = null; // the run that is shown: { id, state, view }
@@ -94,6 +95,7 @@ function questionForm(run) {
   const alertBox = h("div", { role: "alert" });
   const button = h("button.main", { type: "submit" }, "Run the simulation");
   let initialised = false;
+  let half = 0; // of the regret that the form shows
 
   devices.addEventListener("input", () => (slider.value = devices.value));
   slider.addEventListener("input", () => (devices.value = slider.value));
@@ -105,7 +107,7 @@ function questionForm(run) {
     try {
       await run({
         devices: Number(devices.value),
-        regret: level.value === "" ? null : Number(level.value),
+        regret: level.value === "" ? half || null : Number(level.value),
         draws: Number(draws.value),
       });
     } catch (error) {
@@ -136,7 +138,8 @@ function questionForm(run) {
       else if (!form.isConnected) fill(body, form);
       current.textContent = `Currently ${pool?.registered ?? 0}.`;
       hint.textContent = `Currently about ${regret(estimate)}. Default: half of that.`;
-      level.placeholder = regret(estimate / 2);
+      half = estimate / 2;
+      level.placeholder = regret(half);
       if (initialised || missing !== null) return;
       initialised = true;
       devices.value = slider.value = Math.max(1, Math.min(MOST_DEVICES, 2 * pool.registered));

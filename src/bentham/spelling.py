@@ -1,0 +1,28 @@
+"""Suggestions for misspelt names."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+# Names that are compared, and how much of each: the time for it is limited.
+MOST_COMPARED, LONGEST_COMPARED = 200, 60
+MOST_SUGGESTED, LEAST_SIMILAR = 3, 0.6
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return the end of a message about an unknown name: similar known ones, else `otherwise`.
+
+    Upper and lower case, spaces, hyphens and underscores make no difference. The caller must be
+    allowed to see the known names.
+    """
+    # Imported here, since most names are right.
+    from difflib import get_close_matches
+
+    names = {_plain(each): each for each in islice(known, MOST_COMPARED)}
+    close = get_close_matches(_plain(name), names, MOST_SUGGESTED, LEAST_SIMILAR)
+    if not close:
+        return otherwise
+    return f"; did you mean {' or '.join(repr(names[each]) for each in close)}?"
+
+
+def _plain(name: str) -> str:
+    return name[:LONGEST_COMPARED].lower().replace("_", "-").replace(" ", "-")
