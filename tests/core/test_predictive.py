@@ -148,3 +148,13 @@ def test_without_warp_and_freedom_it_is_the_formula_of_the_paper() -> None:
     for m, s, ours in zip(mean, sigma, value, strict=True):
         u = (m - 0.6) / s
         assert ours == pytest.approx(s * (u * norm.cdf(u) + norm.pdf(u)))
+
+
+def test_an_interval_far_below_all_scores_has_no_width() -> None:
+    warp = Warp(1.0, 1e-3)
+    prior = BlockPrior.of(
+        np.array([-800.0]), np.array([0.25]), np.arange(1), lambda _: np.array([0.25]), warp
+    )
+    median, half = Outlook.of(Posterior(prior), prior).interval()
+    assert median[0] == -math.inf
+    assert math.isnan(half[0])

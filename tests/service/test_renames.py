@@ -1,5 +1,6 @@
 """Studies and datasets are renamed; what refers to them by their ids keeps working."""
 
+import pytest
 from support.service_app import Service
 
 
@@ -21,6 +22,7 @@ def test_a_study_is_renamed(service: Service) -> None:
     assert [each["id"] for each in listed][1:] == [second, first]
 
 
+@pytest.mark.outside
 def test_a_dataset_is_renamed_with_the_studies_on_it(service: Service) -> None:
     token, other = service.tenant("a"), service.tenant("b")
     study = service.data_study(token)

@@ -306,6 +306,7 @@ class TestNegligibleGains:
         study = service.study(service.tenant("a"))
         assert service.get(f"/v1/studies/{study}")["stop"] == {}
 
+    @pytest.mark.outside
     def test_the_highest_possible_score_ends_a_study(self, service: Service) -> None:
         token, device = service.tenant("a"), service.device()
         study = service.data_study(token)["id"]
@@ -314,6 +315,7 @@ class TestNegligibleGains:
         assert (shown["state"], shown["untried"]) == ("closed", 1)
         assert shown["reason"] == "the best score is the highest possible"
 
+    @pytest.mark.outside
     def test_a_study_whose_dataset_was_dropped_is_not_reopened(self, service: Service) -> None:
         token = service.tenant("a")
         made = service.data_study(token)

@@ -113,7 +113,8 @@ class Outlook:
         if self.warp.straight:
             return self.mean, self.sigma
         low, high = (self.warp.inverse(self.mean + side * self.sigma) for side in (-1.0, 1.0))
-        return self.warp.inverse(self.mean), (high - low) / 2.0
+        with np.errstate(invalid="ignore"):  # NaN if both ends are minus infinity
+            return self.warp.inverse(self.mean), (high - low) / 2.0
 
 
 def improvements(outlooks: Sequence[Outlook], incumbents: Sequence[float]) -> list[Vector]:
