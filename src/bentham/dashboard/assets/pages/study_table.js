@@ -21,10 +21,9 @@ export function studyTable(caption, { tenants, withTenants = false, columns = nu
     { name: "Study", value: (study) => study.name.toLowerCase(),
       show: (study) => h("span.study-name", {}, toStudy(study.id, study.name)) },
     { name: "Tenant", value: (study) => study.tenant, show: (study) => study.tenant },
-    { name: "State", value: (study) => RANK[study.state], show: (study) => stateCell(study, tenants) },
-    { name: "Metric", value: (study) => study.metric, show: (study) => study.metric },
     { name: "Best score", align: "right", value: (study) => study.incumbent?.score ?? null,
       show: (study) => h("strong", {}, score(study.incumbent?.score)) },
+    { name: "Metric", align: "metric", value: (study) => study.metric, show: (study) => study.metric },
     { name: "Best model", value: (study) => study.incumbent?.model ?? null,
       show: (study) => (study.incumbent ? clip(study.incumbent.model) : "–") },
     { name: "Baseline", align: "right", value: baseline, show: baselineCell },
@@ -34,6 +33,7 @@ export function studyTable(caption, { tenants, withTenants = false, columns = nu
       show: (study) => gain(study.gained.last_day) },
     { name: "Tried", align: "right", value: (study) => tried(study) / study.models,
       show: (study) => meter(tried(study) / study.models, `${tried(study)} of ${study.models}`) },
+    { name: "State", value: (study) => RANK[study.state], show: (study) => stateCell(study, tenants) },
     { name: "Created", align: "right", value: (study) => study.created,
       show: (study) => clock(study.created, false) },
   ];
@@ -61,7 +61,7 @@ function stateCell(study, tenants) {
 
 // Why a study has ended, in a few words; its page shows the whole reason.
 function ended({ reason }) {
-  return reason.startsWith("all untried models together") ? "little was left to gain" : reason;
+  return reason.startsWith("all untried models together") ? "little left to gain" : reason;
 }
 
 // What an open study does, or why it waits.
