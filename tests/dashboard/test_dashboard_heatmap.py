@@ -97,9 +97,10 @@ def test_kinds_order_filter_and_zoom(board: Board, page: Page) -> None:
 
 def test_one_metric_at_a_time(board: Board, page: Page) -> None:
     lab, gpu = board.tenant("lab"), board.device("gpu")
-    for name, metric, score in (("a", "r2", -3.0), ("b", "accuracy", 0.5), ("c", "accuracy", 0.75)):
-        board.study(lab, name, ["m"], metric=metric)
-        board.run(gpu, "gpu", lambda _, score=score: score)  # type: ignore[misc]
+    scores = {"a": -3.0, "b": 0.5, "c": 0.75}
+    for name, measured in (("a", "r2"), ("b", "accuracy"), ("c", "accuracy")):
+        board.study(lab, name, ["m"], metric=measured)
+    board.run(gpu, "gpu", lambda lease: scores[lease["study_name"]])
     open_heatmap(page, board, lab)
     summary, scale = page.locator(".summary"), page.locator(".heat-scale")
     metric = page.get_by_label("Metric")
