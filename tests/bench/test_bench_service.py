@@ -52,9 +52,9 @@ def test_intake_creates_all_studies(bentham: Bentham, monkeypatch: pytest.Monkey
 
 
 def test_a_snapshot_and_the_rest_of_the_log_give_the_same_state(bentham: Bentham) -> None:
-    done = bentham("bench", "recovery", "--events", 3000, "--json")
+    done = bentham("bench", "recovery", "--events", 1000, "--json")
     assert done.code == 0, done.err
     result = json.loads(done.out)
     assert result["equal"] is True
-    assert result["events"] == 3000
-    assert result["tail_events"] == 1500
+    assert result["events"] == 1000
+    assert result["tail_events"] == 500

@@ -241,13 +241,13 @@ def test_studies_may_list_only_some_models(bentham: Bentham, tmp_path: Path) -> 
 def test_bench_decisions(bentham: Bentham) -> None:
     # In a separate process, because the command pins its process to one core.
     command = "import bentham.cli as c; c.main()"
-    arguments = ["bench", "decisions", "--studies", "30", "--models", "20", "--json"]
+    arguments = ["bench", "decisions", "--studies", "10", "--models", "10", "--json"]
     done = subprocess.run(
         [sys.executable, "-c", command, *arguments], capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
     result = json.loads(done.stdout)
-    assert (result["studies"], result["models"], result["observations"]) == (30, 20, 300)
+    assert (result["studies"], result["models"], result["observations"]) == (10, 10, 100)
     assert 0.0 < result["p50_us"] <= result["p99_us"] <= result["max_us"]
     assert result["peak_memory_mib"] > 1.0
     assert bentham("bench", "decisions", "--studies", "x").code == 2
@@ -258,7 +258,7 @@ def test_bench_decisions(bentham: Bentham) -> None:
         check=True,
     )
     result = json.loads(done.stdout)
-    assert (result["prior"], result["observations"]) == ("learned", 300)
+    assert (result["prior"], result["observations"]) == ("learned", 100)
 
 
 def test_version_and_help(bentham: Bentham) -> None:

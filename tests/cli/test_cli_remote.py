@@ -1,13 +1,15 @@
 """Commands that use a server: output in 80 columns and as JSON, and errors."""
 
+import io
 import json
 import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rich.console import Group
+from rich.console import Console, Group
 from rich.text import Text
 from support.canned import DECISION, NEXT, ROUTES, STUDY, TRIAL, WHATIF
 from support.clients import TOKEN
@@ -20,6 +22,7 @@ from bentham.cli.remote.formatting import file_name, number, span
 from bentham.cli.worker import device_names
 from bentham.client import Client
 from bentham.errors import InvalidInput, Unavailable
+from bentham.wire import StudyView
 
 COMMANDS: list[list[object]] = [
     ["tenant", "list"], ["tenant", "show", "vision"], ["tenant", "create", "vision"],
@@ -75,8 +78,8 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
         "1.476, weighted, over all studies that list it",
         "│ wine │ vision │ 0.125 │ 2 │ 0.25 │",
         "2 min of device time",
-        "EI rate 0.0123 per second given what is running; if nothing else were, it would be "
-        "0.00208 per second",
+        "EI rate 1.23e-02 per second given what is running; if nothing else were, it would be "
+        "2.08e-03 per second",
         "Gain per study, if nothing else were running",
         "│ (this one) │ wine │ wine │ vision │ 1.23e-02 │",
         "The weights: a heavier study came first; otherwise: the quality of wine",
@@ -90,7 +93,7 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
             "changes": [],
         }  # fmt: skip
         text = " ".join(bentham("explain", TRIAL["id"]).out.split())
-        assert "EI rate 0.00208 per second No rule" in text
+        assert "EI rate 2.08e-03 per second No rule" in text
         assert "given what is running" not in text
         assert "No rule visible to you changed the outcome." in text
         assert "Gain per study" not in text
@@ -104,7 +107,8 @@ def test_a_study_is_explained_by_its_latest_and_its_next_decision(
     assert latest.startswith("Study wine is open, 3 of 4 models tried or running. Its latest")
     assert "Run forest on wine" in latest
     assert following == (
-        " Run svm Of 1 models left, it has the highest expected improvement per second. "
+        " Run svm No device is alive to run it; start a worker. "
+        "Of 1 models left, it has the highest expected improvement per second. "
         "EI rate: 4.00e-04 per second."
     )
     assert json.loads(bentham("explain", "wine", "--json").out) == {
@@ -175,6 +179,39 @@ def test_options_of_a_new_study(bentham: Bentham, canned: Canned, tmp_path: Path
     assert second["models"] == {"svm": 30.0, "boosting": None}
     assert second["stop"]["deadline"] == pytest.approx(time.time() + 7200, abs=60)
     assert second["stop"]["trials"] == 9
+
+
+def test_waiting_for_a_study(
+    bentham: Bentham, canned: Canned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = bentham("study", "wait", "wine", "--timeout", "0.3s")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "wine: open, 2 of 4 tried, 1 running, best 0.93 by forest, 83 min of device time",
+        "bentham: wine: not closed after 0.3 s; the study continues; to wait again: bentham study "
+        "wait wine",
+    ]
+    path = f"GET /v1/studies/{STUDY['id']}"
+    closed = {**STUDY, "state": "closed", "reason": "every model was tried", "untried": 0}
+    canned.responses[path] = closed
+    done = bentham("study", "wait", "wine")
+    assert done.code == 0
+    assert "closed: every model was tried" in done.out
+    assert done.err.startswith("wine: closed, 3 of 4 tried")
+    done = bentham("study", "create", "wine", "--models", "svm", "--follow", "--json")
+    assert (done.code, json.loads(done.out)["state"]) == (0, "closed")
+
+    def interrupted(*_: object) -> Iterator[StudyView]:
+        yield StudyView(**STUDY)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Client, "watch", interrupted)
+    done = bentham("study", "create", "wine", "--models", "svm", "--follow")
+    assert done.code == 130
+    assert "study        wine" in done.out
+    assert "no longer waiting; the study continues" in done.err
+    assert not any(request.startswith(f"POST /v1/studies/{STUDY['id']}/close")
+                   for request, _ in canned.requests)  # fmt: skip
 
 
 def test_limits_are_changed_one_by_one(bentham: Bentham, canned: Canned) -> None:
@@ -326,6 +363,34 @@ def test_file_names_contain_no_path(name: str, file: str) -> None:
     assert file_name(name) == file
 
 
+@pytest.mark.parametrize("role", ["operator", "tenant"])
+def test_the_status_fits_a_small_terminal(canned: Canned, role: str) -> None:
+    overview: dict[str, Any] = dict(ROUTES["GET /v1/overview"])  # type: ignore[call-overload]
+    found: dict[str, Any] = dict(ROUTES["GET /v1/status"])  # type: ignore[call-overload]
+    (tenant,), (run,), (study,) = overview["tenants"], found["running"], found["studies"]
+    own = role == "tenant"
+    overview |= {"tenants": [tenant] * (1 if own else 9), "no_device": True}
+    overview |= {"devices": None} if own else {}
+    found |= {"running": [run] * 9, "studies": [study] * 9}
+    found |= {"idle": [], "away": []} if own else {}
+    canned.responses |= {"GET /v1/overview": overview, "GET /v1/status": found}
+    console = Console(width=80, record=True, file=io.StringIO(), highlight=False)
+    with Client(canned.address, TOKEN) as client:
+        console.print(status.render(client, rows=24))
+    text = console.export_text()
+    lines = text.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    assert "1.0 min of about" not in text
+    assert "60.0 s of about 2 min" in text
+    for words in (
+        ["average-precisi", "0.93", "0.5", "+0.1", "7/40"]
+        if own
+        else ["4 present, 3 busy, 1 away", "no device is alive", "a trial to end (limit)"]
+    ):
+        assert words in text
+
+
 def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
     canned: Canned, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -333,7 +398,7 @@ def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
         [Group(Text("all is well")), Unavailable("the server is down"), KeyboardInterrupt()]
     )
 
-    def render(_: Client) -> Group:
+    def render(*_: object) -> Group:
         view = next(views)
         if isinstance(view, BaseException):
             raise view

@@ -101,6 +101,7 @@ def test_the_format_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--lease", "10", "--heartbeat", "2", "--away", "9"], "--away 9 is too short for --lease"),
         (["--log-format", "xml"], "the log format is 'xml'; choose one of auto, text, json"),
         (["--log-level", "loud"], "the log level is 'loud'; choose one of debug, info"),
     ],

@@ -37,7 +37,7 @@ def serve(scheduler: Scheduler, scores: dict[tuple[str, str], float], trials: in
     costs=st.sampled_from(["given", "learned", "learned-from-nothing"]),
     policy=st.sampled_from([None, "mdmt", "round-robin", "random", "gp-ucb"]),
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_record_and_replay(
     seed: int, costs: str, policy: str | None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -309,7 +309,7 @@ def test_extreme_costs_to_a_power(exponent: float) -> None:
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_recovery_from_random_events(seed: int) -> None:
     rng = np.random.default_rng(seed)
     events: list[Event] = []

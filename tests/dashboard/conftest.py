@@ -2,6 +2,7 @@
 
 from support.boards import board
 from support.browsers import chromium, page, visits
+from support.commands import bentham
 from support.sites import site
 
-__all__ = ["board", "chromium", "page", "site", "visits"]
+__all__ = ["bentham", "board", "chromium", "page", "site", "visits"]

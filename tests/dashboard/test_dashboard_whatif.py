@@ -87,6 +87,6 @@ def test_without_studies_or_devices_it_says_why(board: Board, page: Page) -> Non
     expect(page.get_by_text("No study is open")).to_be_visible()
     assert axe(page) == []
     board.study(board.tenant("ada"))
-    expect(page.get_by_text("No device is registered")).to_be_visible()
+    expect(page.get_by_text("No device is present")).to_be_visible()
     board.device("gpu")
     expect(page.get_by_role("button", name="Run the simulation")).to_be_visible()

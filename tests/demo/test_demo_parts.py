@@ -145,7 +145,8 @@ def overview() -> wire.Overview:
         tenants=[], latency=None,
         queue=wire.Queue(open_studies=1, untried_arms=1),
         throughput=wire.ThroughputView(last_ten_minutes=1, last_hour=1),
-        devices=wire.DeviceCounts(registered=2, busy=2), decisions=3, leases_lost=0,
+        devices=wire.DeviceCounts(present=2, busy=2, away=0), no_device=False,
+        decisions=3, leases_lost=0,
     )  # fmt: skip
 
 
@@ -154,9 +155,8 @@ def test_the_screen_fits_a_small_terminal() -> None:
     trials = [trial(index, "study 3", index / 30.0) for index in range(20)]
     trials += [trial(30, "study 5", None), trial(31, "study 6", None)]
     console = Console(width=WIDTH, record=True, file=io.StringIO(), highlight=False)
-    console.print(
-        Screen("http://127.0.0.1:12345").picture(RunProgress(studies, trials, overview()))
-    )
+    progress = RunProgress(studies, trials, overview(), ["device-0", "device-1", "device-2"])
+    console.print(Screen("http://127.0.0.1:12345").picture(progress))
     lines = console.export_text().splitlines()
     assert len(lines) <= 23
     assert max(map(len, lines)) <= WIDTH
@@ -164,6 +164,7 @@ def test_the_screen_fits_a_small_terminal() -> None:
     assert lines[0].endswith("1:30")
     assert any("study 5: a-model" in line for line in lines)
     assert any("280 of 280 models" in line for line in lines)
+    assert any(line.split() == ["device-2", "idle"] for line in lines)
 
 
 def test_marks_show_each_score_and_improvements() -> None:

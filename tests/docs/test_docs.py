@@ -76,7 +76,7 @@ def test_figures_of_the_readme_are_those_of_the_demo() -> None:
     from bentham.sim.experiment import Experiment, run_experiment
     from bentham.tables import load_table
 
-    experiment = Experiment(load_table("oboe:8").only(range(0, 418, 3)), devices=4)
+    experiment = Experiment(load_table("oboe:8").only(range(0, 418, 6)), devices=4)
     times = {
         policy: run_experiment(experiment, policy, 0).run.regret.time_to(0.01)
         for policy in ("mdmt", "round-robin", "oracle")

@@ -158,11 +158,15 @@ def test_detached_processes_end_with_their_trial(shared: Bench, tmp_path: Path, 
     assert beats.stat().st_size == size
 
 
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def _keepers(shared: Bench, wardens: set[int]) -> list[int]:
     """Return the keepers: processes with children whose parent is a warden."""
     found = []
     for pid in shared.processes() - wardens:
-        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        parent = _parent(pid)
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         if parent in wardens and children:
             found.append(pid)
@@ -211,7 +215,7 @@ def test_a_trial_sees_nothing_of_the_worker(shared: Bench, monkeypatch: pytest.M
     assert not Path(visible["folder"]).exists()
     assert environment["OMP_NUM_THREADS"] == "1"
     assert len(visible["files"]) == 5  # three streams, the reports, and the folder being listed
-    if shared.executor._hold == "namespace":
+    if shared.executor._forks.hold == "namespace":
         assert (visible["pid"], visible["processes"]) == (2, 2)
 
 
@@ -239,24 +243,54 @@ def test_a_crashing_trial_does_not_affect_others(shared: Bench, tmp_path: Path) 
 # -- the death of wardens and workers -----------------------------------------------------------
 
 
+KILLED = Broken("the process that monitors trials ended (killed by SIGKILL)")
+
+
 @pytest.mark.parametrize("hold", HOLDS)
-def test_killing_a_warden_ends_its_trial(tmp_path: Path, hold: Any) -> None:
+def test_killing_a_warden_ends_its_trial_and_no_other(tmp_path: Path, hold: Any) -> None:
     with bench(tmp_path / "worker", hold) as used:
-        assert used.run("score")[0] == GOOD
-        wardens = used.processes()
+        wait = tmp_path / "wait"
+        wait.touch()
+        other = used.start("steps", {"wait": str(wait)})
+        wait_for(lambda: other.progress() == Progress(0.25, (0.4,)))
+        others = used.processes()
         beats = tmp_path / "beats"
         # Without a namespace, a detached process would survive.
         model = "detach" if hold == "namespace" else "hang"
         running = used.start(model, {"beats": str(beats), "then": "hang"})
-        wait_for(lambda: len(used.processes()) >= len(wardens) + 2)
+        wait_for(lambda: len(used.processes()) >= len(others) + 3)
         if hold == "namespace":
             wait_for(beats.exists)
-        for pid in wardens:
-            os.kill(pid, signal.SIGKILL)
-        outcome = ended(running)
-        assert outcome == Broken("the process that monitors trials ended (killed by SIGKILL)")
-        wait_for(lambda: not used.processes())
+        (warden,) = (pid for pid in used.processes() - others if _parent(pid) in others)
+        os.kill(warden, signal.SIGKILL)
+        assert ended(running) == KILLED
+        wait_for(lambda: used.processes() == others)
+        assert other.poll() is None
         assert used.run("score")[0] == GOOD  # a new warden replaces it
+        wait.unlink()
+        assert ended(other) == GOOD
+
+
+@pytest.mark.parametrize("hold", HOLDS)
+def test_a_fork_server_that_dies_is_replaced(tmp_path: Path, hold: Any) -> None:
+    with bench(tmp_path / "worker", hold) as used:
+        wait = tmp_path / "wait"
+        wait.touch()
+        running = [used.start("steps", {"wait": str(wait)}) for _ in range(2)]
+        wait_for(lambda: all(each.progress().share == 0.25 for each in running))
+        process = used.executor._forks._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        if hold == "namespace":  # the kernel ends all that it started
+            assert [ended(each) for each in running] == [KILLED] * 2
+            wait_for(lambda: not used.processes())
+            assert used.run("score")[0] == GOOD
+        else:
+            wait_for(lambda: process.pid not in used.processes())
+            running.append(used.start("score"))
+            wait.unlink()
+            assert [ended(each) for each in running] == [GOOD] * 3
+        assert used.executor._forks._process is not process
 
 
 SCRIPT = """
@@ -294,8 +328,8 @@ def test_killing_a_worker_leaves_no_processes(tmp_path: Path, hold: str) -> None
         marker = running.stdout.readline().strip()
         wait_for(beats.exists)
         assert (
-            len(marked_processes(marker)) >= 4
-        )  # the warden, the keeper, the trial and what it left
+            len(marked_processes(marker)) >= 5
+        )  # the fork server, the warden, the keeper, the trial and what it left
         running.kill()
     wait_for(lambda: not marked_processes(marker))
     # The next worker deletes its files.

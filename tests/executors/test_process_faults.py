@@ -81,15 +81,18 @@ def test_a_full_disk_does_not_fail_the_model(
     assert_declined(outcome, "its data could not be fetched: OSError: No space left", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [("no-python", "FileNotFoundError"), ("false", "monitors trials ended (exit status 1)")],
+)
 def test_without_a_warden_trials_are_declined(
-    workbench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, reason: str
 ) -> None:
-    missing = str(tmp_path / "no-python")
-    monkeypatch.setattr("bentham.executors.warden_client.sys.executable", missing)
-    assert_declined(workbench.run("score")[0], "FileNotFoundError", tmp_path)
-    monkeypatch.setattr("bentham.executors.warden_client.sys.executable", shutil.which("false"))
-    with bench(tmp_path / "other") as other:
-        assert_declined(other.run("score")[0], "monitors trials ended (exit status 1)", tmp_path)
+    path = shutil.which(program) or str(tmp_path / program)
+    monkeypatch.setattr("bentham.executors.fork_server.sys.executable", path)
+    with bench(tmp_path / "worker") as workbench:
+        for _ in range(2):  # the second trial tries again
+            assert_declined(workbench.run("score")[0], reason, tmp_path)
 
 
 def test_a_warden_that_died_idle_costs_no_attempt(workbench: Bench, tmp_path: Path) -> None:
@@ -217,15 +220,22 @@ def test_a_kill_at_any_time(ready: Bench, delay: float) -> None:
     assert isinstance(ready.run("score")[0], Scored)
 
 
+@pytest.mark.parametrize("hanging", ["warden", "all"])
 @pytest.mark.parametrize("reason", ["killed", "too long"])
 def test_a_warden_that_hangs_is_killed(
-    ready: Bench, monkeypatch: pytest.MonkeyPatch, reason: str
+    ready: Bench, monkeypatch: pytest.MonkeyPatch, reason: str, hanging: str
 ) -> None:
     name = {"killed": "PATIENCE_SECONDS", "too long": "WAKE_SECONDS"}[reason]
     monkeypatch.setattr(f"bentham.executors.process.{name}", 0.2)
     if reason == "too long":
         ready.executor.limits = TrialLimits(wall_seconds=0.3)
     wardens = ready.processes()
+    forking = ready.executor._forks._process
+    assert forking is not None
+    if hanging == "all":
+        monkeypatch.setattr("bentham.executors.fork_server.ANSWER_SECONDS", 0.2)
+    else:  # the fork server kills it, and goes on
+        wardens.remove(forking.pid)
     for pid in wardens:
         os.kill(pid, signal.SIGSTOP)
     running = ready.start("hang")
@@ -237,6 +247,7 @@ def test_a_warden_that_hangs_is_killed(
     assert not outcome.final
     wait_for(lambda: not wardens & ready.processes())
     assert isinstance(ready.run("score")[0], Scored)
+    assert (ready.executor._forks._process is forking) == (hanging == "warden")
 
 
 # -- closing ------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def test_successful_responses_conform_to_the_schema(service: Service) -> None:
     """One successful request of each kind, since random requests rarely succeed."""
     target = Target(service)
     for path in ("/v1/tenants", "/v1/tokens", "/v1/studies", "/v1/trials", "/v1/decisions",
-                 "/v1/devices", "/v1/overview", "/v1/log", "/v1/history",
+                 "/v1/devices", "/v1/overview", "/v1/status", "/v1/log", "/v1/history",
                  "/v1/studies/{study}", "/v1/studies/{study}/candidates", "/v1/trials/{trial}",
                  "/v1/decisions/{decision}", "/v1/devices/{device}", "/v1/tenants/{tenant}",
                  "/v1/datasets", "/v1/datasets/{dataset}", "/v1/algorithms", "/v1/metrics",

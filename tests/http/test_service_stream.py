@@ -191,7 +191,7 @@ class TestOverview:
             name: seconds / 30.0 for name, seconds in expected.items()
         }
         assert shown["queue"] == {"open_studies": 2, "untried_arms": 6}
-        assert shown["devices"] == {"registered": 2, "busy": 1}
+        assert shown["devices"] == {"present": 2, "busy": 1, "away": 0}
         assert (shown["decisions"], shown["leases_lost"]) == (2, 0)
         assert shown["throughput"] == {"last_ten_minutes": 1, "last_hour": 1}
         assert shown["regret_estimate"] > 0.0

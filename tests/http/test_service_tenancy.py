@@ -48,7 +48,7 @@ BODIES: dict[tuple[str, str], Any] = {
 PLAIN = {
     ("GET", "/v1/tenants"), ("GET", "/v1/tokens"), ("GET", "/v1/studies"), ("GET", "/v1/trials"),
     ("GET", "/v1/decisions"), ("GET", "/v1/devices"), ("GET", "/v1/history"), ("GET", "/v1/log"),
-    ("GET", "/v1/overview"), ("GET", "/v1/events"), ("POST", "/v1/tenants"),
+    ("GET", "/v1/overview"), ("GET", "/v1/status"), ("GET", "/v1/events"), ("POST", "/v1/tenants"),
     ("POST", "/v1/tokens"), ("POST", "/v1/studies"), ("POST", "/v1/devices"),
     ("POST", "/v1/history"), ("GET", "/v1/datasets"), ("POST", "/v1/datasets"),
     ("GET", "/v1/algorithms"), ("GET", "/v1/metrics"), ("GET", "/v1/costs"),

@@ -12,7 +12,7 @@ from bentham import __version__
 from bentham.http.middleware import RequestLimits
 from bentham.http.routes import stream
 from bentham.http.sessions import IDLE_SECONDS, Session, Sessions
-from bentham.service import shown_kinds
+from bentham.service import MESSAGES, shown_kinds
 
 NEW = {"name": "new"}
 
@@ -33,7 +33,10 @@ class TestSigningIn:
         tenant, admin = Browser(service, token), Browser(service, f" {service.admin}\n")
         shown = tenant.get().ok()
         # The CSRF token is shown only at sign-in, so a stolen cookie alone does not reveal it.
-        same = {"csrf": None, "version": __version__, "events": shown_kinds()}
+        same = {
+            "csrf": None, "version": __version__, "events": [*shown_kinds(), *MESSAGES],
+            "no_device": False, "largest_upload": 64 * 2**20,
+        }  # fmt: skip
         assert shown == {"id": shown["id"], "role": "tenant", "tenant": "a", **same}
         other = admin.get().ok()
         assert other.pop("id") not in (shown["id"], "")
@@ -202,7 +205,10 @@ class TestForgery:
         created = admin.request("POST", "/v1/studies", study, headers=bare, token=token).ok(201)
         assert created["tenant"] == "a"
         admin.request("GET", "/v1/studies", token="nonsense").refused(401)
-        admin.request("GET", "/v1/session", token=token).refused(401)
+        shown = admin.request("GET", "/v1/session", token=token).ok()
+        assert (shown["id"], shown["tenant"]) == (token.split("_")[1], "a")
+        assert shown["largest_upload"] == 64 * 2**20
+        admin.request("DELETE", "/v1/session", token=token).refused(401)
         # Basic authentication belongs to a proxy; the session cookie is still used and checked.
         basic = {"authorization": "Basic eDp5"}
         admin.request("POST", "/v1/tenants", NEW, headers=basic).ok(201)
@@ -280,8 +286,8 @@ class TestEnds:
         for number in range(3):
             service.clock.advance(IDLE_SECONDS / 2)
             service.study(token, f"s{number}")
-            service.until(lambda: listening.chunks[-1].count(b"study-created") == 1)
-            listening.chunks.append(b"")
+            service.until(lambda: any(b"study-created" in chunk for chunk in listening.chunks))
+            listening.chunks.clear()
         browser.get().ok()
         listening.hang_up()
         service.finish(listening)

@@ -16,13 +16,15 @@ ROOT = Path(bentham.__file__).parent
 ALLOWED = {
     "errors": set(),
     "subprocesses": set(),
-    "spelling": set(),
+    "wording": set(),
+    "file_kinds": set(),
     "core": {"errors"},
     "storage": {"errors"},
     "tables": {"core", "errors"},
     "wire": set(),
-    "client": {"wire", "errors"},
-    "training": {"spelling", "errors"},
+    "terminal": set(),
+    "client": {"wire", "file_kinds", "errors"},
+    "training": {"wording", "file_kinds", "errors"},
     "executors": {"wire", "tables", "training", "errors"},
     "worker": {"client", "wire", "executors", "errors"},
     "sim": {"core", "tables", "errors"},
@@ -30,12 +32,12 @@ ALLOWED = {
     "plots": {"core", "sim", "errors"},
     "experiments": {"core", "tables", "sim", "errors"},
     "reproduce": {"core", "tables", "sim", "experiments", "plots", "errors", ""},
-    "service": {"core", "tables", "storage", "training", "wire", "spelling", "errors", ""},
+    "service": {"core", "tables", "storage", "training", "wire", "wording", "errors", ""},
     "dashboard": set(),
-    "forecast": {"core", "service", "storage", "wire", "errors"},
+    "forecast": {"core", "service", "storage", "wire", "wording", "errors"},
     "http": {"dashboard", "service", "storage", "tables", "training", "wire", "errors", ""},
     "demo": {"core", "tables", "sim", "experiments", "wire", "client", "training", "executors"}
-    | {"subprocesses", "errors"},
+    | {"subprocesses", "terminal", "wording", "errors"},
     "cli": {"core", "tables", "sim", "experiments", "reproduce", "bench", "plots"}
     | {
         "storage",
@@ -48,7 +50,7 @@ ALLOWED = {
         "worker",
         "training",
     }
-    | {"demo", "spelling"}
+    | {"demo", "terminal", "wording"}
     | {"errors", ""},
     "__main__": {"cli"},
 }

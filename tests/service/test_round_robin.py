@@ -187,22 +187,22 @@ def test_it_is_renewed_at_intervals() -> None:
     now = [100.0]
     with serving() as service:
         replays = Replays(lambda: now[0])
-        pool = service.pool
-        first = replays.renew(pool, service.clock.now)
+        pool, leases = service.pool, service.engine.working.leases
+        first = replays.renew(pool, leases, service.clock.now)
         assert first is not None  # the first one: wait for it
         first.result(10.0)
         assert replays.of(pool) is None
         run_without_idle_time(service, {"one": MODELS})
-        waiting = replays.renew(pool, service.clock.now)
+        waiting = replays.renew(pool, leases, service.clock.now)
         assert waiting is first  # too early
         now[0] += 2.0
-        second = replays.renew(pool, service.clock.now)
+        second = replays.renew(pool, leases, service.clock.now)
         assert second is not None
         second.result(10.0)
         latest = replays.of(pool)
         assert latest is not None
         now[0] += 2.0
-        assert replays.renew(pool, service.clock.now) is None
+        assert replays.renew(pool, leases, service.clock.now) is None
         assert replays.of(pool) is latest  # nothing has changed
         service.restart()
         assert replays.of(service.pool) is None  # a replay of another log is not used

@@ -21,12 +21,12 @@ CSV = {"content-type": "text/csv"}
 
 def test_a_table_of_many_columns_is_read_completely(service: Service) -> None:
     lab = service.tenant("lab")
-    names = [f"a column with a rather long name, number {place}" for place in range(2000)]
+    names = [f"{'a column with a rather long name, ' * 5} number {place}" for place in range(400)]
     rows = [",".join(f'"{name}"' for name in names)]
-    rows += [",".join(str(row + place) for place in range(2000)) for row in range(12)]
+    rows += [",".join(str(row + place) for place in range(400)) for row in range(12)]
     created = service.dataset(lab, "wide.csv", "\n".join(rows).encode())
     assert [column["name"] for column in created["columns"]] == names
-    assert (created["width"], len(created["columns"])) == (2000, 2000)
+    assert (created["width"], len(created["columns"])) == (400, 400)
     # Lists leave the columns out, which would be long.
     assert service.get("/v1/datasets", lab)["items"] == [{**created, "columns": []}]
     # An unknown column is refused quickly, although names are long and many.

@@ -208,17 +208,30 @@ class TestNext:
 
         service.request("PATCH", "/v1/tenants/a", {"limits": {"running_trials": 0}}).ok()
         assert next_model()["model"] is not None
-        assert next_model()["reason"].startswith("The tenant is at its limit of running trials")
+        assert next_model()["waits"] == (
+            "Your limit of 0 running trials is reached; ask the operator to raise it, or wait for "
+            "one to end."
+        )
+        assert next_model("")["waits"].startswith("The limit of a of 0 running trials")
         limits = {"device_seconds_per_day": 0.0}
         service.request("PATCH", "/v1/tenants/a", {"limits": limits}).ok()
-        assert next_model()["reason"].startswith("The tenant has used up its device time for today")
+        assert next_model()["waits"] == (
+            "Your limit of 0 s of device time a day is used up; ask the operator to raise it, or "
+            "wait for the next day (UTC), which begins in 12 h."
+        )
         service.request("PATCH", "/v1/tenants/a", {"limits": {}}).ok()
+        assert next_model()["waits"].startswith("No device is free for it yet")
+        service.clock.advance(60.0)
+        assert next_model()["waits"] == (
+            "No device is alive to run it; the operator must start a worker."
+        )
         service.post(f"/v1/studies/{study}/pause", None, tenant).ok()
         nothing = dict.fromkeys(["model", "expected_improvement", "cost", "rate", "value"])
         assert next_model() == {
             "study": study,
             **nothing,
             "reason": "The study is paused; resume it.",
+            "waits": "",
         }
         assert next_model("") == next_model()
         service.post(f"/v1/studies/{study}/resume", None, tenant).ok()

@@ -57,7 +57,7 @@ def restored(scheduler: Scheduler) -> Scheduler:
     renewals=st.sampled_from([1, RENEWALS]),
     lead=st.sampled_from([LEAD, 0.5]),
 )
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_a_restored_scheduler_continues_identically(
     seed: int,
     prior: str,

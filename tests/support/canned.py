@@ -51,17 +51,33 @@ NEXT: dict[str, Any] = {
     "study": STUDY["id"], "model": "svm", "expected_improvement": 0.01, "cost": 20.0,
     "rate": 0.0005, "value": 0.0004,
     "reason": "Of 1 models left, it has the highest expected improvement per second.",
+    "waits": "No device is alive to run it; start a worker.",
 }  # fmt: skip
 OVERVIEW: dict[str, Any] = {
     "time": NOW, "regret_estimate": 0.0321, "regret_low": 0.02, "regret_high": 0.04,
     "happiness": 0.9, "latency": {"decisions": 99, "median": 0.001, "p99": 0.004},
     "queue": {"open_studies": 3, "untried_arms": 1234},
     "throughput": {"last_ten_minutes": 12, "last_hour": 60}, "decisions": 99, "leases_lost": 1,
-    "devices": {"registered": 4, "busy": 3},
+    "devices": {"present": 4, "busy": 3, "away": 1}, "no_device": False,
     "tenants": [{"tenant": "v" * 63, "weight": 2.0, "open_studies": 3, "running_trials": 3,
+                 "untried_arms": 9,
                  "device_seconds": 1e6, "share": 0.75, "regret_estimate": 0.03,
                  "limits": {"running_trials": 4}, "device_seconds_today": 60.0,
-                 "happiness": 0.9}],
+                 "happiness": 0.9, "reached": "running-trials"}],
+}  # fmt: skip
+STATUS: dict[str, Any] = {
+    "time": NOW, "running_count": 99, "study_count": 99, "idle": ["gpu-1"] * 20,
+    "away": [{"name": "d" * 63, "since": NOW - 100.0}],
+    "running": [{
+        "id": TRIAL["id"], "tenant": "v" * 63, "study": STUDY["id"], "name": LONG, "model": LONG,
+        "device": "d" * 63, "state": "running", "started": NOW - 60.0, "ended": None,
+        "cost": 120.0, "score": None, "reason": "",
+    }],
+    "studies": [{
+        "study": STUDY["id"], "tenant": "v" * 63, "name": LONG, "state": "open",
+        "metric": "average-precision", "floor": 0.5, "best": 0.93, "model": LONG, "gained": 0.1,
+        "models": 40, "tried": 7, "running": 0, "reason": LONG,
+    }],
 }  # fmt: skip
 ISSUED: dict[str, Any] = {
     "id": "0123456789ab", "role": "device", "tenant": None, "label": LONG, "created": NOW,
@@ -110,6 +126,7 @@ ROUTES: dict[str, object] = {
     "GET /v1/decisions": {"items": [DECISION], "next": None},
     f"GET /v1/studies/{STUDY['id']}/next": NEXT,
     "GET /v1/overview": OVERVIEW,
+    "GET /v1/status": STATUS,
     "POST /v1/history": {"studies": 2, "models": 3, "runs": 6},
     "GET /v1/history": "study,model,score,cost\nwine,svm,0.9,\n",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from bentham.client.connection import Connection
 TOKEN = "bth_very-secret-0123456789"
 DEVICE: dict[str, Any] = {
     "name": "gpu-0", "kind": "", "state": "idle", "trial": None, "registered": 1.0, "seen": 1.0,
-    "busy_seconds": 0.0,
+    "busy_seconds": 0.0, "presence": "present", "away_since": None,
 }  # fmt: skip
 TENANT: dict[str, Any] = {
     "name": "vision", "weight": 1.0, "limits": {}, "created": 1.0, "studies": 0,

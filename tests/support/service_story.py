@@ -148,7 +148,7 @@ class Story:
 
 def picture(pool: Pool) -> dict[str, Any]:
     """The complete state of a pool as plain data: pools with equal pictures behave the same."""
-    now = pool.time
+    now, leases = pool.time, Leases(Terms())
     return {
         "sequence": pool.sequence,
         "time": pool.time,
@@ -159,9 +159,9 @@ def picture(pool: Pool) -> dict[str, Any]:
         "studies": [study_view(pool, study, now) for study in pool.studies.values()],
         "candidates": [candidate_views(pool, study) for study in pool.studies.values()],
         "datasets": [dataset_view(dataset) for dataset in pool.datasets.values()],
-        "devices": [device_view(device, None) for device in pool.devices.values()],
-        "departed": [device_view(device, None) for device in pool.departed.values()],
-        "trials": [trial_view(trial, Leases(Terms())) for trial in pool.trials.values()],
+        "devices": [device_view(device, leases) for device in pool.devices.values()],
+        "departed": [device_view(device, leases) for device in pool.departed.values()],
+        "trials": [trial_view(trial, leases) for trial in pool.trials.values()],
         "fences": [(trial.id, trial.number, trial.sequence) for trial in pool.trials.values()],
         "running": list(pool.running),
         "history": pool.history,

@@ -222,6 +222,7 @@ class Timed:
         self.started: list[str] = []
         self.killed: list[tuple[float, str]] = []
         self.progress = Progress()  # of every trial
+        self.score = 0.5
         self.printed = b""
         self.slot_names: list[str] | None = None
         self.closed = False
@@ -253,7 +254,7 @@ class TimedTrial:
             elif self.model == "faulty":
                 raise RuntimeError("poll")
             elif self.executor.time.now >= self.start_time + float(self.model):
-                self.ended = Scored(0.5)
+                self.ended = Scored(self.executor.score)
         return self.ended
 
     def kill(self) -> None:

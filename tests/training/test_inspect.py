@@ -83,6 +83,7 @@ REFUSED: dict[str, tuple[bytes | str, list[str]]] = {
     "one huge value": (table("a,b", "1,2") + "1," + "x" * 10**8, ["line 22", "4 MiB"]),
     "one large value": (table("a,b", "1,2") + "1," + "x" * 200_000, ["line 22", "128 KiB"]),
     "all missing": (table("a,b", ",NA"), ["every value is missing", "check"]),
+    "a title": ("Sales of 2024,,\n" + GOOD, ["one of 3 columns", "'Sales of 2024'", "remove it"]),
     "a line for spreadsheets": ("sep=;\n" + GOOD.replace(",", ";"), ["'sep=;'", "remove"]),
     "a quoted nothing": (GOOD + '""\n', ["in two ways", "blank lines"]),
 }  # fmt: skip
@@ -146,9 +147,28 @@ def test_a_plain_table_is_described(inspect: Inspect) -> None:
         (["$5", "EUR 6"], "number", ["several currencies ($, EUR) are not converted"]),
         (["12,345", "7"], "number", ["is read as 12345", "decimal-comma"]),
         (["12.345", "7"], "decimal-comma", ["is read as 12345", "set its type to number"]),
-        (["12.345", "7.125"], "number", []),
+        (["12.345", "7.125"], "number", ["is read as 12.345, not 12345", "decimal-comma"]),
         (["12 %", "7.5%"], "number", ["'12 %' is read as 12"]),
-        (["12 %", "7.5"], "number", ["percent sign, others not"]),
+        (["12 %", "7.5"], "number", ["the unit '%', others not"]),
+        (["$(1,234.50)", "$7"], "number", ["'$(1,234.50)' is read as -1234.5", "'$7' as 7"]),
+        (["1.841,57-", "3,5"], "decimal-comma", ["'1.841,57-' is read as -1841.57"]),
+        (["20,22,484", "64,542.5"], "number", ["'20,22,484' is read as 2022484"]),
+        (["1.5M", "20k"], "number", ["'1.5M' is read as 1500000", "'20k' as 20000"]),
+        (["5 kg", "2.5kg"], "number", ["'5 kg' is read as 5"]),
+        (["5 kg", "700 g"], "category", ["several units ('g', 'kg')", "type to number"]),
+        (["1,200.5", "3,5", "4.75"], "number", ["a decimal comma, such as '3,5', others"]),
+        (["1", "2", "5", "-999"], "number", ["10 of its values are -999", "leave it empty"]),
+        (["1", "2", "<1", "n.b."], "category", []),
+        (["1", "2", "<1"], "category", ["68% of its values are numbers"]),
+        (["Mar-24", "2024Q3", "05/2023"], "date", []),
+        (["28 mars 2024", "3. Okt. 2023"], "date", []),
+        (["30:15:00", "1:20"], "date", []),
+        (["2024-01-31"] * 39 + ["0000-00-00"], "date", ["1 of its values are not dates"]),
+        (["2024-01-31", "2024-02-01", "9999-12-31"], "date", ["'9999-12-31', and count as"]),
+        (["2024-01-31T10:00:00+01:00", "2024-01-31T10:00Z"], "date", ["several zones"]),
+        (["00000000"] * 2 + ["20240301", "20231224"], "date", ["'00000000', and count as"]),
+        (["WAHR", "FALSCH"], "yes-no", []),
+        (["Yes", "0", "no", "1"], "yes-no", ["read as yes (1) or no (0)"]),
         (["Yes", "no", "yes "], "yes-no", ["read as yes (1) or no (0)"]),
         (["true", "false"], "yes-no", []),
         (["Red", "red", "green"], "any-spelling", ["'Red', 'red'", "merged", "category"]),
@@ -184,6 +204,32 @@ def test_row_numbers_are_left_out(inspect: Inspect) -> None:
         assert "set its type to number" in column(found, name).note
     assert column(found, "size").type == "number"
     assert found.notes == ["columns without a name are named by their position: 'Unnamed: 0'"]
+
+
+def test_ids_and_postal_codes_are_recognized(inspect: Inspect) -> None:
+    columns: dict[str, Callable[[int], int]] = {
+        "account": lambda row: 7**12 + row * 8081,
+        "seen": lambda row: 1_700_000_000 + row * 977,  # seconds since 1970
+        "customerId": lambda row: 4000 + row * 3,
+        "shopId": lambda row: 4000 + row // 3,
+        "Ship ZipCode": lambda row: 10110 + row % 7,
+        "y": lambda row: row % 3,
+    }
+    lines = [",".join(str(value(row)) for value in columns.values()) for row in range(120)]
+    found = inspect("\n".join([",".join(columns), *lines, lines[7]]) + "\n")
+    assert {each.name: each.type for each in found.columns} == {
+        "account": "ignored", "seen": "number", "customerId": "ignored", "shopId": "number",
+        "Ship ZipCode": "category", "y": "number",
+    }  # fmt: skip
+    assert "holds ids; set its type" in column(found, "account").note
+    assert "holds ids; set its type" in column(found, "customerId").note
+
+
+def test_a_total_in_the_last_row_is_noted(inspect: Inspect) -> None:
+    text = table("region,sold,y", "north,{}.5,1", "south,{}.25,2")
+    assert inspect(text).notes == []
+    (note,) = inspect(text + f"Total,{sum(range(20)) + 7.5},30\n").notes
+    assert "its 'sold' is the sum of all others" in note
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
@@ -233,6 +279,7 @@ def test_parquet_of_every_type(tmp_path: Path) -> None:
         "text": pa.array(["a", "b", None] * 4),
         "truth": pa.array([True, None, False] * 4),
         "category": pa.array(["a", "b", "b"] * 4).dictionary_encode(),
+        "spelled category": pa.array(["a", "A ", "b"] * 4).dictionary_encode(),
         "numbered category": pa.array([1, 2, 2] * 4).dictionary_encode(),
         "day": pa.array([day, datetime.date(2023, 1, 1)] * 6),
         "instant": pa.array([datetime.datetime(2024, 1, 1 + n) for n in range(many)]),
@@ -247,6 +294,7 @@ def test_parquet_of_every_type(tmp_path: Path) -> None:
     assert {each.name: each.type for each in found.columns} == {
         "number": "number", "whole": "number", "decimal": "number", "text": "category",
         "truth": "category", "category": "category", "numbered category": "number",
+        "spelled category": "any-spelling",
         "day": "date", "instant": "date", "span": "ignored", "bytes": "ignored",
         "list": "ignored", "struct": "ignored", "nothing": "ignored",
     }  # fmt: skip
@@ -341,7 +389,7 @@ cells = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_inspection_agrees_with_reading(tmp_path: Path, data: st.DataObject) -> None:
     width = data.draw(st.integers(2, 4))

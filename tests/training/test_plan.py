@@ -267,7 +267,7 @@ def test_columns_that_alone_predict_the_target_are_reported() -> None:
 
 def test_a_date_is_no_target_and_its_parts_have_names_of_their_own() -> None:
     when = ColumnSummary(name="y", type="day-first", missing=0, distinct=9, rarest=1)
-    with pytest.raises(InvalidInput, match="holds dates, which cannot be predicted"):
+    with pytest.raises(InvalidInput, match="holds dates or times, which cannot be predicted"):
         planned(when)
     joined = when.model_copy(update={"name": "joined"})
     clash = plan(dataset(joined, category("y")), ask())
@@ -283,6 +283,14 @@ def test_spellings_of_the_target_are_merged() -> None:
     assert any("other spellings" in note for note in found.notes)
     with pytest.raises(InvalidInput, match="write them differently in the file"):
         planned(spelled, types={"y": "category"})
+
+
+def test_classes_that_look_alike_are_noted() -> None:
+    counts = {"stayed": 50, "not-left": 20, "not left": 18, "stayde": 5, "A+": 4, "A-": 3}
+    target = category("y", distinct=len(counts), rarest=3, values=list(counts.items()))
+    (note,) = [each for each in planned(target).notes if "look alike" in each]
+    assert "'stayed' and 'stayde'; 'not-left' and 'not left' look alike" in note
+    assert "A+" not in note
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from bentham.training.catalog import load_catalog
 from bentham.training.dataset import DataFile, Format
 from bentham.training.inspect import inspect_file
 from bentham.training.plan import plan
-from bentham.training.reading import as_categories, read_table
+from bentham.training.reading import as_categories, as_numbers, date_parts, read_table
 from bentham.training.script import script
 from bentham.training.sources import _as_csv
 from bentham.training.training_plan import PlanRequest
@@ -57,6 +57,50 @@ def scripted(data: DataFile, request: PlanRequest, model: str) -> dict[str, Any]
 def test_numbers_as_categories(values: pd.Series, texts: list[str | None]) -> None:
     found = as_categories(values)
     assert [None if pd.isna(each) else each for each in found] == texts
+
+
+@pytest.mark.parametrize(
+    ("texts", "number"),
+    [
+        ("1200.5 $1,200.50 USD1200.5 1'200.50 1,200.50€ US$1,200.5 +1200.5 1.2005k", 1200.5),
+        ("-7 (7) 7- $(7) (7€) -$7 7DR \u22127 -7kg", -7.0),
+        ("1234567 1,234,567 1.234.567 12,34,567 1'234'567 1,234,567.--", 1234567.0),
+        ("3.5 3,5 3,5% 3.5kg 3.5°C 3,5€ 3.5CR", 3.5),
+        (
+            "x (7 7) 1(2) 5/6 1.2.3 10-20 <5 ~5 5'11\" A7 7-8 1..2 12.3.4567 " + "1" * 41 + "kg",
+            None,
+        ),
+    ],
+)
+def test_numbers_as_people_write_them(texts: str, number: float | None) -> None:
+    values = pd.Series(texts.split())
+    for comma in (False, True):
+        found = [None if pd.isna(each) else each for each in as_numbers(values, comma)]
+        assert dict(zip(values, found, strict=True)) == dict.fromkeys(values, number)
+
+
+def test_only_the_type_decides_what_can_be_read_in_two_ways() -> None:
+    values = pd.Series(["1,234", "1.234", "1,234.5", "1.234,5"])
+    assert list(as_numbers(values)) == [1234.0, 1.234, 1234.5, 1234.5]
+    assert list(as_numbers(values, True)) == [1.234, 1234.0, 1234.5, 1234.5]
+
+
+def test_dates_and_times() -> None:
+    texts = {
+        "2024-02-29T23:30:00.5+01:00": (2024, 2, 3, 19782, 23.5),
+        "Thu, 29 Feb 2024 23:30:00 GMT": (2024, 2, 3, 19782, 23.5),
+        "29 février 2024": (2024, 2, 3, 19782, None),
+        "2024Q1": (2024, 1, 0, 19723, None),
+        "Jan-24": (2024, 1, 0, 19723, None),
+        "29/2/24 11:30 p.m.": (2024, 2, 3, 19782, 23.5),
+        "100:30:00": (None, None, None, None, 100.5),
+        **dict.fromkeys(["2023-02-29", "9999-12-31", "0000-00-00", "10-20", "12:60", "", "x" * 50]),
+    }
+    read = date_parts(pd.Series(list(texts)), "day-first").to_numpy().tolist()
+    found = [tuple(None if pd.isna(each) else each for each in row) for row in read]
+    assert dict(zip(texts, found, strict=True)) == {
+        text: parts or (None,) * 5 for text, parts in texts.items()
+    }
 
 
 def test_a_missing_value_changes_no_category(tmp_path: Path) -> None:

@@ -66,6 +66,17 @@ def test_a_device_that_cannot_start_trials_keeps_trying() -> None:
     world = World(*["crash"] * 1100, "1")
     world.pass_time(1100 * 60 + 100)
     assert world.server.verbs("release", "complete") == ["release"] * 1100 + ["complete"]
+    times = [time for time, *_ in world.server.received]
+    gaps = [after - before for before, after in pairwise(times)]
+    assert max(gaps) < LEASE_SECONDS + 1.0  # silent for longer, it would be away
+
+
+def test_the_log_names_the_study_and_rounds_the_score() -> None:
+    world = World("1")
+    world.executor.score = 0.12345678901234567
+    world.pass_time(5)
+    (line,) = [line for line in world.logged() if line["event"] == "trial complete"]
+    assert (line["study"], line["score"]) == ("wine quality", 0.1235)
 
 
 def test_a_score_that_the_server_refuses_fails_the_trial() -> None:

@@ -13,6 +13,7 @@ from bentham.cli.files import check_writable
 from bentham.cli.progress import progress_bar
 from bentham.errors import InvalidInput
 from bentham.storage import DEFAULT_FOLDER, Record, open_log
+from bentham.wording import counted
 
 log_app = typer.Typer(
     help="Export and replay the service's event log, and save snapshots.", no_args_is_help=True
@@ -99,7 +100,8 @@ def replay(
         }
         print(json.dumps(result))
     elif not differences:
-        print(f"recomputed {decisions:,} decisions from {pool.sequence:,} events: identical")
+        events = counted(pool.sequence, "event")
+        print(f"recomputed {counted(decisions, 'decision')} from {events}: identical")
     else:
         print(f"{len(differences):,} of {decisions:,} decisions differ:")
         for difference in differences[:SHOWN]:

@@ -12,6 +12,7 @@ from bentham.core import Decision, Event, verify
 from bentham.core.problem.events import ArmStarted
 from bentham.errors import IllegalEvent, InvalidInput, InvalidRecording
 from bentham.sim import read_recording
+from bentham.wording import counted
 
 SHOWN = 5
 
@@ -30,12 +31,12 @@ def replay(
         with progress_bar(len(recorded.events)) as bar:
             bar.describe("replaying")
 
-            def counted() -> Iterator[Event]:
+            def stepping() -> Iterator[Event]:
                 for event in recorded.events:
                     yield event
                     bar.advance()
 
-            differences = verify(recorded.scheduler(), counted())
+            differences = verify(recorded.scheduler(), stepping())
     except (IllegalEvent, InvalidInput, OverflowError) as error:
         raise InvalidRecording(
             f"{recording}: the events contradict each other ({error}); record the run again"
@@ -48,7 +49,8 @@ def replay(
         }
         print(json.dumps(result))
     elif not differences:
-        print(f"recomputed {decisions:,} decisions from {len(recorded.events):,} events: identical")
+        events = counted(len(recorded.events), "event")
+        print(f"recomputed {counted(decisions, 'decision')} from {events}: identical")
     else:
         print(f"{len(differences):,} of {decisions:,} decisions differ:")
         for difference in differences[:SHOWN]:

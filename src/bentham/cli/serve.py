@@ -51,6 +51,16 @@ def serve(
             help="How often devices renew their leases, in seconds; at most half of --lease.",
         ),
     ] = 10.0,
+    away: Annotated[
+        float | None,
+        typer.Option(
+            max=3600.0,
+            metavar="SECONDS",
+            help="After how long without a sign of life a device counts as away, in seconds; at "
+            "least --lease. [dim]\\[default: 60, or twice --lease if that is longer][/]",
+            show_default=False,
+        ),
+    ] = None,
     attempts: Annotated[
         int,
         typer.Option(
@@ -122,7 +132,11 @@ def serve(
     ] = False,
     log_level: Annotated[
         str,
-        typer.Option(metavar="LEVEL", help="Minimum level to log: debug, info, warning or error."),
+        typer.Option(
+            metavar="LEVEL",
+            help="Minimum level to log: debug (every request), info (a line a minute about "
+            "requests), warning or error.",
+        ),
     ] = "info",
     log_format: Annotated[
         str,
@@ -169,6 +183,11 @@ def serve(
             f"--heartbeat {heartbeat:g} is too long for --lease {lease:g}: it must be at most "
             "half of it, so that one lost heartbeat does not lose a trial"
         )
+    if away is not None and away < lease:
+        raise InvalidInput(
+            f"--away {away:g} is too short for --lease {lease:g}: it must be at least as long, so "
+            "that a device that is away has lost its trial"
+        )
     catalog = load_catalog(algorithms)
     for task in get_args(Task):  # computed before the first request needs it
         catalog.candidates(task, DEFAULT_CANDIDATES)
@@ -184,7 +203,7 @@ def serve(
             PoolCreated(policy, "none", 0, attempts, 1.0, _read_prior(prior)),
             admin=lambda: write_admin_token(data / ADMIN_TOKEN),
             new_admin=new_admin_token,
-            terms=Terms(lease, heartbeat),
+            terms=Terms(lease, heartbeat, max(60.0, 2.0 * lease) if away is None else away),
             patience=patience or None,
         )
         metrics = Metrics()

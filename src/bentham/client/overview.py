@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bentham.client.calls import Calls
 from bentham.client.connection import segment
-from bentham.wire import Heatmap, Next, Overview, Timeline, Trend
+from bentham.wire import Heatmap, Next, Overview, StatusView, Timeline, Trend
 
 
 class OverviewCalls(Calls):
@@ -13,6 +13,11 @@ class OverviewCalls(Calls):
     def overview(self) -> Overview:
         """Return a summary of the pool, or of a tenant's part of it."""
         return self._get("/v1/overview", Overview)
+
+    def status(self, limit: int = 20) -> StatusView:
+        """Return what runs now, for whom, and why nothing else does; up to `limit` of each."""
+        query = {"limit": limit}
+        return self._connection.ask("GET", "/v1/status", StatusView, parameters=query)
 
     def trend(self, seconds: float | None = None, points: int = 300) -> Trend:
         """Return mean regret over the last `seconds`, or over all time."""

@@ -1,11 +1,12 @@
 """Calls for studies and their trials."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bentham.client.connection import request_body, segment
 from bentham.client.datasets import DataCalls
-from bentham.errors import InvalidInput
+from bentham.errors import InvalidInput, Unavailable
 from bentham.wire import (
     Candidate,
     DataAsked,
@@ -18,6 +19,8 @@ from bentham.wire import (
     StudyView,
     TrialView,
 )
+
+LONGEST_OUTAGE = 300.0  # seconds without the server that waiting for a study survives
 
 
 class StudyCalls(DataCalls):
@@ -113,25 +116,40 @@ class StudyCalls(DataCalls):
 
         A study closes when every model has been tried, when a stop rule is met (by default, when
         nothing that is left is worth running), or when a user closes it. A paused study may be
-        resumed, so this keeps waiting. After `timeout` seconds it raises TimeoutError; the study
-        continues.
+        resumed, so this keeps waiting, as it does while the server restarts. After `timeout`
+        seconds it raises TimeoutError; the study continues.
+        """
+        return deque(self.watch(study, timeout), maxlen=1).pop()
+
+    def watch(self, study: str | StudyView, timeout: float | None = None) -> Iterator[StudyView]:
+        """Like `wait`, but iterate over the study's states: one at least every five seconds.
+
+        Raises only if the server is unavailable for longer than five minutes.
         """
         connection = self._connection
         study_id = study if isinstance(study, str) else study.id
-        until = None if timeout is None else connection.clock() + timeout
+        began = read = connection.clock()
         polls = 0
+        name, state = study_id, "unknown"
         while True:
-            current = self.study(study_id)
-            if current.state == "closed":
-                return current
+            try:
+                current = self.study(study_id)
+            except Unavailable:
+                if connection.clock() - read > LONGEST_OUTAGE:
+                    raise
+            else:
+                read, name, state = connection.clock(), current.name, current.state
+                yield current
+                if state == "closed":
+                    return
             polls += 1
             pause = connection.pause(polls, None)
-            if until is not None:
-                remaining = until - connection.clock()
+            if timeout is not None:
+                remaining = began + timeout - connection.clock()
                 if remaining <= 0.0:
                     raise TimeoutError(
-                        f"the study {current.name!r} is still {current.state} after {timeout:g} "
-                        "seconds; wait longer, or use its best model so far"
+                        f"the study {name!r} is still {state} after {timeout:g} seconds; wait "
+                        "longer, or use its best model so far"
                     )
                 pause = min(pause, remaining)
             connection.sleep(pause)
@@ -189,5 +207,6 @@ def _no_target(dataset: str | Path | DatasetView) -> str:
     columns = (
         [column.name for column in dataset.columns] if isinstance(dataset, DatasetView) else []
     )
-    listed = f"; the columns are {', '.join(map(repr, columns[:20]))}" if columns else ""
+    more = f" and {len(columns) - 20:,} more" if len(columns) > 20 else ""
+    listed = f"; the columns are {', '.join(map(repr, columns[:20]))}{more}" if columns else ""
     return f"name the column to predict, as in target='price'{listed}"

@@ -27,6 +27,7 @@ from bentham.demo.screen import WIDTH, Screen, clock
 from bentham.demo.tasks import DemoTask, demo_tasks
 from bentham.errors import BenthamError, InvalidInput
 from bentham.wire import StopRules
+from bentham.wording import counted
 
 POLL_SECONDS = 0.5
 LINE_SECONDS = 10.0  # between lines of progress, if the output is not a terminal
@@ -57,7 +58,8 @@ def run_demo(demo: Demo) -> None:
         server_process, admin = stack.enter_context(server(folder))
         token = admin.issue_token("device", label="the demo's worker").secret
         worker_process = stack.enter_context(worker(folder, admin.server, token, demo.devices))
-        console.print(f"It is at {admin.server}, with a worker of {demo.devices} devices.")
+        devices = counted(demo.devices, "device")
+        console.print(f"It is at {admin.server}, with a worker of {devices}.")
         console.print("Open it in a browser; the operator's token for signing in is in")
         console.print(f"  {admin_token(folder)}", soft_wrap=True)
         _create(demo, admin, worker_process, folder, console)
@@ -147,7 +149,8 @@ def _report(
     console.print(results(rows))
     failed = sum(row["failed"] for row in rows)
     if failed:
-        console.print(f"{failed} trials failed; bentham trial list --state failed shows why.")
+        trials = counted(failed, "trial")
+        console.print(f"{trials} failed; bentham trial list --state failed shows why.")
     digest = fingerprint(measured)
     console.print(
         f"\n{len(measured.arms)} scores, fingerprint {digest}. Every run with seed {demo.seed} on "
@@ -249,8 +252,3 @@ def _write_token(path: Path, secret: str) -> None:
 def _program() -> str:
     """Return the command for `bentham`, which works even if the environment is not active."""
     return "bentham" if shutil.which("bentham") else f"{sys.executable} -m bentham"
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun in the singular or plural."""
-    return f"{count} {one if count == 1 else many or one + 's'}"

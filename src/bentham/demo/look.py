@@ -14,6 +14,7 @@ class RunProgress:
     studies: list[StudyView]
     trials: list[TrialView]
     overview: Overview
+    devices: list[str]  # the names of those that are present
 
     @property
     def seconds(self) -> float:
@@ -55,4 +56,6 @@ class RunProgress:
 def query_progress(client: Client) -> RunProgress:
     """Query the server for the current state of the run."""
     studies = sorted(client.studies(), key=lambda study: study.created)
-    return RunProgress(studies, list(client.trials()), client.overview())
+    trials, overview = list(client.trials()), client.overview()
+    present = [device.name for device in client.devices() if device.presence == "present"]
+    return RunProgress(studies, trials, overview, present)

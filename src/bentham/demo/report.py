@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from bentham.demo.comparison import LEVELS, Comparison, factor
-from bentham.demo.screen import line
+from bentham.terminal import line
 
 COLUMNS = (11, 15, 11, 6, 20, 5, 6)
 # Metrics whose score is not in the target's units, and the metric in those units to print instead.

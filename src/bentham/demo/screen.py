@@ -9,14 +9,16 @@ from rich.rule import Rule
 from rich.text import Text
 
 from bentham.demo.look import RunProgress
+from bentham.terminal import ACCENT, BAR, FAINT, FULL, bar, idle_line, line, trial_line
 from bentham.wire import StudyView, TrialView
 
 WIDTH = 80
 MARKS = "▁▂▃▄▅▆▇█"
-BAR, TRIALS = 24, 16  # characters
+TRIALS = 16  # characters
 COLUMNS = (11, 15, TRIALS, 5, 6, 22)
-TEXT_WIDTH = WIDTH - 11 - BAR - 2
-BETTER, PLAIN, FAINT, ACCENT = "bold green", "cyan", "bright_black", "bold"
+DEVICE = 11
+TEXT_WIDTH = WIDTH - DEVICE - BAR - 2
+PLAIN = "cyan"
 
 
 class Screen:
@@ -51,9 +53,9 @@ class Screen:
         estimate = f"{progress.overview.regret_estimate:.4f} (estimated mean over studies)"
         trained = bar(progress.tried / max(1, progress.models))
         return [
-            line((Text("trained", FAINT), 11), (trained, BAR), (_of(progress), TEXT_WIDTH)),
+            line((Text("trained", FAINT), DEVICE), (trained, BAR), (_of(progress), TEXT_WIDTH)),
             line(
-                (Text("regret", FAINT), 11),
+                (Text("regret", FAINT), DEVICE),
                 (Text(curve(self._regret), PLAIN), BAR),
                 (estimate, TEXT_WIDTH),
             ),
@@ -86,35 +88,19 @@ def _studies(progress: RunProgress) -> list[Text]:
 
 def _devices(progress: RunProgress) -> list[Text]:
     names = {study.id: study.name for study in progress.studies}
+    running = {trial.device: trial for trial in progress.running}
     lines = []
-    for trial in progress.running:
-        taken = max(0.0, progress.overview.time - trial.started)
-        description = Text.assemble(
-            (f"{taken:.1f} of about {trial.cost:.1f} s  ", FAINT),
-            (f"{names.get(trial.study, '')}: ", ACCENT),
-            trial.model,
-        )
-        lines.append(
-            line(
-                (Text(trial.device, FAINT), 11),
-                (bar(taken / trial.cost), BAR),
-                (description, TEXT_WIDTH),
-            )
-        )
-    registered = progress.overview.devices.registered if progress.overview.devices else 0
-    return lines + [Text("idle", FAINT)] * (registered - len(lines))
-
-
-def line(*cells: tuple[Text | str, int]) -> Text:
-    """Join cells with a space between, each cropped or padded to its width."""
-    joined = Text(no_wrap=True, overflow="crop")
-    for place, (content, width) in enumerate(cells):
-        cell = Text(content) if isinstance(content, str) else content.copy()
-        if cell.justify == "right":
-            cell.pad_left(max(0, width - cell.cell_len))
-        cell.truncate(width, overflow="ellipsis", pad=True)
-        joined.append(" " if place else "").append_text(cell)
-    return joined
+    for device in sorted({*progress.devices, *running}):
+        trial = running.get(device)
+        if trial is None:
+            lines.append(idle_line(device, DEVICE))
+        else:
+            taken = max(0.0, progress.overview.time - trial.started)
+            times = f"{taken:.1f} of about {trial.cost:.1f} s"
+            study, widths = names.get(trial.study, ""), (DEVICE, BAR, TEXT_WIDTH)
+            share = taken / trial.cost
+            lines.append(trial_line(device, share, times, study, trial.model, widths))
+    return lines
 
 
 def marks(trials: Sequence[TrialView], study: StudyView) -> Text:
@@ -130,21 +116,13 @@ def marks(trials: Sequence[TrialView], study: StudyView) -> Text:
         so_far = float("-inf")
         for score in scores:
             height = max(0.0, 1.0 - (best - score) / (2.0 * median_gap))
-            text.append(
-                MARKS[round(height * (len(MARKS) - 1))], BETTER if score > so_far else PLAIN
-            )
+            text.append(MARKS[round(height * (len(MARKS) - 1))], FULL if score > so_far else PLAIN)
             so_far = max(so_far, score)
     text.append("·" * max(0, study.models - len(scores)), FAINT)
     # If there are too many, show the first ones, since the best models come early.
     if len(text) > TRIALS:
         text.truncate(TRIALS, overflow="ellipsis")
     return text
-
-
-def bar(share: float) -> Text:
-    """Return a bar that is full at 1."""
-    full = round(min(1.0, max(0.0, share)) * BAR)
-    return Text.assemble(("━" * full, BETTER), ("┄" * (BAR - full), FAINT))
 
 
 def curve(values: Sequence[float]) -> str:

@@ -1,9 +1,18 @@
-"""Lines of JSON between the executor and a warden: the warden's end."""
+"""What goes between the executor, the fork server and a warden.
+
+Requests to the fork server have a fixed size: a kind and the number of a warden. `FORK` comes with
+the pipes of the new warden, and `REAP` is answered with the exit code of one that has ended.
+Orders to a warden, and its answers, are lines of JSON; `Channel` is the warden's end.
+"""
 
 import json
 import os
+import struct
 from collections import deque
 from typing import Any, TypedDict
+
+REQUEST, STATUS = struct.Struct("!BI"), struct.Struct("!i")
+FORK, KILL, REAP = range(3)
 
 
 class Order(TypedDict, total=False):

@@ -40,6 +40,14 @@ class Containment:
         self.hold = hold
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY) if hold == "namespace" else -1
 
+    def begin(self) -> None:
+        """Prepare to fork trials, in a process forked from the one that called `contained`."""
+        if self.hold == "namespace":  # the kernel ends its trials with it
+            die_with_parent()
+        elif self.hold == "descendants":
+            # It must outlive its parent to clean up; the closed pipe tells it when to end.
+            adopt_orphans()
+
     def fork(self) -> int:
         """Like os.fork; where namespaces are used, the child is the first process of a new one."""
         if self.hold != "namespace":
@@ -69,17 +77,14 @@ class Containment:
 def contained(most: Hold = "namespace") -> Containment:
     """Return the strongest hold allowed here, up to `most`. Call this before starting threads.
 
-    With `namespace`, the kernel ends all trials, so this process is set to die with its parent.
     A user namespace needs a fork: the caller continues in a child, and this process waits for it.
     """
     if not LINUX:
         return Containment("group")
     if most == "namespace":
         if _can_fork_after(lambda: None):
-            die_with_parent()
             return Containment("namespace")
         if _can_fork_after(_enter_user_namespace):
-            die_with_parent()
             _enter_user_namespace()
             unshare(CLONE_NEWPID)
             child = os.fork()
@@ -87,8 +92,6 @@ def contained(most: Hold = "namespace") -> Containment:
                 _exit_with(child)
             die_with_parent()
             return Containment("namespace")
-    # This process must outlive its parent to clean up; the closed pipe tells it when to end.
-    adopt_orphans()
     return Containment("descendants")
 
 

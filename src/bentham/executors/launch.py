@@ -14,7 +14,7 @@ from bentham.training.training_plan import TrainingPlan
 from bentham.training.trial import Job, Result, train
 from bentham.wire import Lease
 
-# Imported once by every warden, so that no trial waits for these imports.
+# Imported once by the fork server of a worker, so that no trial waits for these imports.
 PRELOAD = (
     "bentham.training.trial:warm_up",
     "bentham.executors.launch",

@@ -21,6 +21,7 @@ from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 from bentham.executors.data import DataCache
 from bentham.executors.folders import KEPT_LOGS, Folders
+from bentham.executors.fork_server import ForkServer
 from bentham.executors.limits import TrialLimits
 from bentham.executors.outcomes import cause, outcome_of, readable
 from bentham.executors.warden_client import WardenClient
@@ -72,7 +73,7 @@ class ProcessExecutor:
 
     `fetch` fetches the data of a lease from the server; it is called in threads. `environment` is
     the environment of trials, in addition to a few harmless variables of this process. `preload`
-    names modules that every warden imports before it forks. `warn` is called with the full details
+    names modules that are imported once, before any trial. `warn` is called with the full details
     when this machine cannot run a trial; the trial is then released.
     """
 
@@ -99,7 +100,8 @@ class ProcessExecutor:
             | ONE_THREAD
             | dict(environment or {})
         )
-        self._plan, self._preload, self._hold = plan, tuple(preload), hold
+        self._plan = plan
+        self._forks = ForkServer(preload, hold, self.environment)
         self._lock = threading.Lock()
         self._clients: list[WardenClient] = []
         self._idle: list[WardenClient] = []
@@ -142,10 +144,11 @@ class ProcessExecutor:
         until = time.monotonic() + PATIENCE_SECONDS
         for client in clients:
             client.wait(max(0.0, until - time.monotonic()))
+        self._forks.close()
         self.folders.close()
 
     def _new_client(self, ahead: bool = False) -> WardenClient:
-        client = WardenClient(self._preload, self._hold, self.environment, self._set_idle, ahead)
+        client = WardenClient(self._forks, self._set_idle, ahead)
         self._clients.append(client)
         return client
 

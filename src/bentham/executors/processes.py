@@ -21,11 +21,14 @@ class Usage:
     cpu_seconds: float
 
 
-def descendants() -> list[int]:
-    """Return the PIDs of all descendants of this process, including those not yet reaped."""
+def descendants(of: int | None = None) -> list[int]:
+    """Return the PIDs of all descendants of a process, including those not yet reaped.
+
+    Of this process, unless another is given.
+    """
     found: list[int] = []
     try:
-        pending = [int(os.readlink("/proc/self"))]
+        pending = [int(os.readlink("/proc/self")) if of is None else of]
         while pending:
             children = _children(pending.pop())
             found += children

@@ -208,7 +208,7 @@ def load_ray() -> Any:
         return import_module("ray")
     except ImportError as error:
         raise InvalidInput(
-            f"Ray cannot be used here ({error}); install it with: pip install 'bentham[ray]'"
+            f"Ray cannot be used here ({error}); install Bentham with its extra ray"
         ) from None
 
 

@@ -1,9 +1,11 @@
-"""The warden: a supervisor process per device that forks, monitors and ends a process per trial.
+"""The fork server, and the wardens that it forks: a supervisor process per device.
 
-The executor starts `python -m bentham.executors.warden` and exchanges lines of JSON with it. The
-warden imports what trials need only once, so that trials start fast. It stays single-threaded, so
-that forking is safe. When the executor's end of the pipe closes or the executor's process dies, it
-ends, with everything it started.
+The executor starts `python -m bentham.executors.warden`, the fork server. It imports what trials
+need, once for all devices, and forks a warden for each. A warden forks, monitors and ends a process
+per trial, so trials start fast. All stay single-threaded, so that forking is safe. The fork server
+does nothing else: what happens to a trial or a warden cannot harm it. It ends when the executor
+closes the socket or dies. A warden ends, with everything it started, when the executor's end of its
+pipes closes or the fork server dies.
 
 An order is a trial to run (`channel.Order`), or {"kill": true}. The first answer is {"ready":
 HOLD}, with the kind of containment. During a trial, {"progress": share, "scores": [...]} is sent
@@ -17,26 +19,28 @@ import argparse
 import gc
 import os
 import signal
+import socket
 import sys
+import traceback
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
-from bentham.executors.channel import Channel, Order
+from bentham.executors.channel import FORK, KILL, REQUEST, STATUS, Channel, Order
 from bentham.executors.containment import Containment, Hold, contained
 from bentham.executors.monitor import Monitor
 from bentham.executors.outcomes import cause
 
 
 def main() -> None:
-    """Carry out orders until the input ends."""
+    """Run the fork server until the executor closes its socket."""
     parser = argparse.ArgumentParser(description="Runs trials for the process executor.")
     parser.add_argument("--hold", choices=get_args(Hold), default="namespace")
     parser.add_argument("--preload", action="append", default=[], metavar="MODULE")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):  # the worker handles them and closes the pipe
         signal.signal(number, signal.SIG_IGN)
-    channel = _take_channel()
+    requests = _take_socket()
     containment = contained(options.hold)
     if containment.hold != options.hold:
         print(f"trials are contained by {containment.hold}: see bentham.executors.containment",
@@ -44,11 +48,52 @@ def main() -> None:
     for name in options.preload:
         _preload(name)
     gc.freeze()  # so that children do not copy memory that they only read
-    with suppress(BrokenPipeError):  # the executor has ended
-        channel.send({"ready": containment.hold})
-        while (order := channel.take()) is not None:
-            if "kill" not in order:  # a kill now is for a trial that has already ended
-                channel.send({"ended": _run(order, containment, channel)})
+    with suppress(ConnectionError):  # the executor has ended
+        _serve(requests, containment)
+
+
+def _serve(requests: socket.socket, containment: Containment) -> None:
+    """Fork wardens, kill them and report their exit codes until the input ends."""
+    pids: dict[int, int] = {}  # by the numbers that the executor gave them
+    while True:
+        content, files, _, _ = socket.recv_fds(requests, REQUEST.size, 2)
+        if not content:
+            return
+        kind, number = REQUEST.unpack(content)
+        if kind == FORK:
+            try:
+                pid = os.fork()
+            except OSError as error:  # the executor sees that its pipes are closed
+                print(f"a warden could not be started: {error}", file=sys.stderr)
+            else:
+                if pid == 0:
+                    requests.close()
+                    _run_warden(containment, Channel(*files))
+                pids[number] = pid
+            for file in files:
+                os.close(file)
+        elif kind == KILL:
+            if number in pids:
+                os.kill(pids[number], signal.SIGKILL)
+        else:
+            status = os.waitpid(pids.pop(number), 0)[1] if number in pids else 1 << 8
+            requests.sendall(STATUS.pack(os.waitstatus_to_exitcode(status)))
+
+
+def _run_warden(containment: Containment, channel: Channel) -> NoReturn:
+    """Carry out orders until the input ends."""
+    try:
+        containment.begin()
+        with suppress(BrokenPipeError):  # the executor has ended
+            channel.send({"ready": containment.hold})
+            while (order := channel.take()) is not None:
+                if "kill" not in order:  # a kill now is for a trial that has already ended
+                    channel.send({"ended": _run(order, containment, channel)})
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
 
 
 def _run(order: Order, containment: Containment, channel: Channel) -> dict[str, Any]:
@@ -76,14 +121,14 @@ def _preload(name: str) -> None:
         print(f"{name} could not be loaded: {type(error).__name__}: {error}", file=sys.stderr)
 
 
-def _take_channel() -> Channel:
-    """Move the pipes away from standard input and output, so that prints do not reach them."""
-    orders, answers = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDWR)
+def _take_socket() -> socket.socket:
+    """Move the socket away from standard input; what is printed goes to standard error."""
+    requests = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
     os.close(null)
-    return Channel(orders, answers)
+    return requests
 
 
 if __name__ == "__main__":

@@ -4,18 +4,16 @@ import json
 import os
 import select
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Protocol
 
 from bentham.errors import BenthamError
 from bentham.executors.channel import Order
-from bentham.executors.containment import Hold
+from bentham.executors.fork_server import ForkServer, Warden
 
 POLL_SECONDS = 0.2  # between checks whether a task must end
 CHUNK = 2**16
@@ -48,24 +46,17 @@ class WardenClient:
     """Runs one task at a time; `idle` is called when it can take another.
 
     With `ahead` its warden is started at once, and `ready` is set when no task would wait for it.
-
-    The thread must live as long as its warden: a process that is set to die with its parent is
-    killed when the thread that started it ends.
     """
 
     def __init__(
         self,
-        preload: Sequence[str],
-        hold: Hold,
-        environment: Mapping[str, str],
+        forks: ForkServer,
         idle: Callable[["WardenClient"], None],
         ahead: bool = False,
     ):
-        self._command = [sys.executable, "-P", "-m", "bentham.executors.warden", "--hold", hold]
-        self._command += [f"--preload={module}" for module in preload]
-        self._environment, self._idle = dict(environment), idle
+        self._forks, self._idle = forks, idle
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-        self._warden: subprocess.Popen[bytes] | None = None
+        self._warden: Warden | None = None
         self._ready, self._ahead = False, ahead
         self._buffer = b""  # answers of the warden that have not been handled yet
         self._closed = False
@@ -87,10 +78,9 @@ class WardenClient:
         with self._sending:
             self._closed = True
             self._tasks.put(None)
-            warden = self._warden
-            if warden is not None and warden.stdin is not None:
+            if self._warden is not None:
                 with suppress(OSError):  # it has ended, and unsent orders could not be flushed
-                    warden.stdin.close()  # the warden ends its trial, then itself
+                    self._warden.stdin.close()  # the warden ends its trial, then itself
 
     def wait(self, seconds: float) -> None:
         """Wait for a closed warden to end; after the timeout kill it with everything it runs."""
@@ -118,25 +108,19 @@ class WardenClient:
             task.finish(reason)
         self._reap()
 
-    def _live_warden(self) -> "subprocess.Popen[bytes]":
-        """Return a live warden, starting one if needed; it imports while data is fetched."""
-        if self._warden is not None and self._warden.poll() is None:
+    def _live_warden(self) -> Warden:
+        """Return a live warden, starting one if needed; it starts while data is fetched."""
+        if self._warden is not None and not self._warden.has_ended():
             return self._warden
         self._reap()
         with self._sending:
             if self._closed:
                 raise BenthamError("the worker is shutting down")
             self._ready, self._buffer = False, b""
-            self._warden = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=self._environment,
-                start_new_session=True,  # Ctrl-C in the terminal is meant for the worker only
-            )
+            self._warden = self._forks.start()
         return self._warden
 
-    def _run(self, warden: "subprocess.Popen[bytes]", task: Task, order: Order) -> str:
+    def _run(self, warden: Warden, task: Task, order: Order) -> str:
         """Have the warden run a trial to its end; return why there is no outcome, or "".
 
         Raises if the trial was not started: then the model is not at fault.
@@ -155,7 +139,7 @@ class WardenClient:
                 return ""
         return f"the process that monitors trials {_how_ended(warden)}"
 
-    def _await_ready(self, warden: "subprocess.Popen[bytes]", task: Task | None = None) -> bool:
+    def _await_ready(self, warden: Warden, task: Task | None = None) -> bool:
         """Wait until it has imported what trials need; False if the task is killed first."""
         while not self._ready:
             line = self._next_line(warden, task, until_cancelled=True)
@@ -167,13 +151,12 @@ class WardenClient:
         return True
 
     def _next_line(
-        self, warden: "subprocess.Popen[bytes]", task: Task | None, until_cancelled: bool = False
+        self, warden: Warden, task: Task | None, until_cancelled: bool = False
     ) -> bytes | None:
         """Return the next line of its answers, None at their end; kill it after the deadline.
 
         The deadline is checked here, so that it holds even if the trial is never polled.
         """
-        assert warden.stdout is not None
         pipe = warden.stdout.fileno()
         poller = select.poll()
         poller.register(pipe, select.POLLIN)
@@ -195,7 +178,7 @@ class WardenClient:
         """Send an order to the warden; False if it has ended."""
         with self._sending:
             warden = self._warden
-            if warden is None or warden.stdin is None or warden.stdin.closed:
+            if warden is None or warden.stdin.closed:
                 return False
             try:
                 warden.stdin.write(json.dumps(order).encode() + b"\n")
@@ -206,15 +189,14 @@ class WardenClient:
 
     def _reap(self) -> None:
         if self._warden is not None:
-            with self._sending:
-                for pipe in (self._warden.stdin, self._warden.stdout):
-                    if pipe is not None:
-                        with suppress(OSError):  # unsent orders could not be flushed
-                            pipe.close()
+            with self._sending, suppress(OSError):  # unsent orders could not be flushed
+                self._warden.stdin.close()
             self._warden.wait()
+            self._warden.stdout.close()
+            self._warden = None
 
 
-def _how_ended(warden: "subprocess.Popen[bytes]") -> str:
+def _how_ended(warden: Warden) -> str:
     code = warden.wait()
     if code >= 0:
         return f"ended (exit status {code})"

@@ -17,6 +17,7 @@ from bentham.forecast.simulation import Horizon, Simulation
 from bentham.forecast.starting_point import StartingPoint
 from bentham.forecast.summary import Summary
 from bentham.service import Pool, Question
+from bentham.wording import counted
 
 DEVICES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 POLICIES: dict[str, str | None] = {"bentham": None, "round-robin": "round-robin"}
@@ -42,7 +43,7 @@ def forecast(
     simulation makes at most `decisions` decisions.
     """
     deadline, regret = clock() + seconds, question.regret
-    start = StartingPoint.of(pool, question.time)
+    start = StartingPoint.of(pool, question.time, question.away)
     yield {"notes": list(start.notes)}
     draws = _draws(start, question.draws, seed)
     numbers = dict.fromkeys((len(start.devices), question.devices))
@@ -99,7 +100,7 @@ def _limit_notes(summary: Summary, decisions: int) -> list[str]:
     if not summary.cut:
         return []
     return [
-        f"{summary.cut} simulations were stopped after {decisions:,} decisions; where a time "
+        f"{counted(summary.cut, 'simulation')} stopped after {decisions:,} decisions; where a time "
         "is missing, it is later than that."
     ]
 

@@ -1,6 +1,6 @@
 """The starting point of a simulation: the part of the current state that affects the forecast."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from bentham.core import Scheduler
@@ -83,8 +83,11 @@ class StartingPoint:
     notes: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(pool: Pool, now: float) -> "StartingPoint":
-        """Return the starting point of a pool, which must not change while this is used."""
+    def of(pool: Pool, now: float, away: Collection[str] = ()) -> "StartingPoint":
+        """Return the starting point of a pool, which must not change while this is used.
+
+        The devices `away` are left out.
+        """
         now = max(now, pool.time)
         scheduler = pool.scheduler
         studies = tuple(OpenStudy.of(pool.studies[name]) for name in scheduler.studies)
@@ -105,7 +108,10 @@ class StartingPoint:
             for name, tenant in pool.limited.items()
             if (limit := tenant.limits.get("running_trials")) is not None
         }
-        start = StartingPoint(scheduler, tuple(pool.devices), studies, running, limits, now)
+        devices = tuple(name for name in pool.devices if name not in away)
+        start = StartingPoint(scheduler, devices, studies, running, limits, now)
+        if away:
+            start.notes.append(f"Devices that are away ({len(away)}) are left out.")
         start.notes.extend(_notes(pool, studies))
         return start
 

@@ -1,8 +1,9 @@
 """The FastAPI app: routes, error handlers and middleware around the service."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import structlog
 from fastapi import FastAPI, Request
@@ -26,6 +27,7 @@ from bentham.http.routes import stream
 from bentham.http.routes import studies as routes_studies
 from bentham.http.routes import whatif as routes_whatif
 from bentham.http.sessions import Sessions
+from bentham.http.summary import RequestSummary
 from bentham.service import Refusal, Service
 from bentham.wire.base import complaints
 
@@ -39,13 +41,17 @@ def create_app(
     secure_cookies: bool = False,
 ) -> FastAPI:
     """Create the app of a service; the service starts and stops with it."""
-    sessions = Sessions(service.engine.clock, secure_cookies)
+    sessions, summary = Sessions(service.engine.clock, secure_cookies), RequestSummary()
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         service.start()
+        writing = asyncio.get_running_loop().create_task(summary.write_regularly())
         yield
         await service.stop()
+        writing.cancel()
+        with suppress(asyncio.CancelledError):
+            await writing
 
     app = FastAPI(
         title="Bentham",
@@ -57,7 +63,8 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
     )
-    app.state.context = Context(service, metrics, sessions)
+    bounds = bounds or RequestLimits()
+    app.state.context = Context(service, metrics, sessions, bounds.dataset_bytes)
     routes = (
         routes_devices, routes_studies, routes_overview, routes_datasets, routes_admin,
         routes_session, routes_whatif, stream,
@@ -74,7 +81,12 @@ def create_app(
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(Exception, _on_error)
     app.add_middleware(
-        Gate, bounds=bounds or RequestLimits(), metrics=metrics, service=service, sessions=sessions
+        Gate,
+        bounds=bounds,
+        metrics=metrics,
+        summary=summary,
+        service=service,
+        sessions=sessions,
     )
     describe(app)
     return app

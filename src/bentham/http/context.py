@@ -31,6 +31,7 @@ class Context:
     service: Service
     metrics: Metrics
     sessions: Sessions
+    largest_upload: int  # bytes
 
 
 def context_of(request: Request) -> Context:

@@ -41,13 +41,18 @@ class Metrics:
             "bentham_event_log_lag": "Events applied but not yet committed.",
             "bentham_event_log_head": "Events in the log.",
             "bentham_regret_estimate": "Mean regret of open studies (estimate).",
-            "bentham_devices": "Devices registered.",
+            "bentham_devices": "Devices that are present, and those that are away.",
+            "bentham_work_without_devices": "Whether work waits and no device is alive (1 or 0).",
             "bentham_devices_busy": "Devices running a trial.",
-            "bentham_device_utilisation": "Busy devices divided by all devices.",
+            "bentham_device_utilisation": "Busy devices divided by those that are present.",
             "bentham_studies_open": "Studies being served.",
             "bentham_ready": "Whether this instance serves (1) or not (0).",
         }
-        self._gauges = {name: Gauge(name, text, registry=registry) for name, text in names.items()}
+        labels = {"bentham_devices": ["presence"]}
+        self._gauges = {
+            name: Gauge(name, text, labels.get(name, ()), registry=registry)
+            for name, text in names.items()
+        }
 
     # -- the engine's observer
 
@@ -78,8 +83,12 @@ class Metrics:
         """Record an answered request."""
         self._requests.labels(method, route, str(status)).observe(seconds)
 
-    def page(self, gauges: Mapping[str, float]) -> bytes:
+    def page(self, gauges: Mapping[str, float | Mapping[str, float]]) -> bytes:
         """Return all metrics in the text format of Prometheus."""
         for name, value in gauges.items():
-            self._gauges[name].set(value)
+            if isinstance(value, Mapping):
+                for label, each in value.items():
+                    self._gauges[name].labels(label).set(each)
+            else:
+                self._gauges[name].set(value)
         return generate_latest(self._registry)

@@ -17,12 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bentham.http.metrics import Metrics
 from bentham.http.responses import problem, refused
 from bentham.http.sessions import ADDRESS, SAFE, Session, Sessions, check_change
+from bentham.http.summary import RequestSummary
 from bentham.service import NO_TOKEN, UNKNOWN, Caller, Refusal, Service, Unauthenticated
 
 logger = structlog.get_logger("bentham.http")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-# Frequent requests are logged at debug level unless they fail.
-_FREQUENT = re.compile(r"/(lease|heartbeat|complete)$|^/(healthz|readyz|metrics)$")
 REMEMBERED = 10_000
 # Default headers; a response may override each. A response that is opened in its own tab, such as a
 # trial's log or a script, must not act as a page.
@@ -57,10 +56,12 @@ class Gate:
         app: ASGIApp,
         bounds: RequestLimits,
         metrics: Metrics,
+        summary: RequestSummary,
         service: Service,
         sessions: Sessions,
     ):
-        self._app, self._bounds, self._metrics = app, bounds, metrics
+        self._app, self._bounds = app, bounds
+        self._metrics, self._summary = metrics, summary
         self._service, self._sessions = service, sessions
         self._rates = Rates(bounds.requests_per_second)
 
@@ -155,10 +156,16 @@ class Gate:
         return bounds.study_bytes if scope["path"] == "/v1/studies" else bounds.body_bytes
 
     def _too_large(self, scope: Scope, name: str) -> Response:
+        remedy = "send less"
+        if scope["path"] == "/v1/datasets":
+            remedy = (
+                "the operator can raise this limit (bentham serve --max-upload); otherwise draw a "
+                "sample of the rows"
+            )
         return problem(
             413,
             "Content too large",
-            f"the body has more than {self._most(scope):,} bytes; send less",
+            f"the body has more than {self._most(scope):,} bytes; {remedy}",
             name,
             headers={"Connection": "close"},
         )
@@ -198,8 +205,8 @@ class Gate:
     def _note(self, scope: Scope, status: int, seconds: float, name: str) -> None:
         route = getattr(scope.get("route"), "path", "unknown")
         self._metrics.answered(scope["method"][:8], route, status, seconds)
-        write = logger.debug if status < 400 and _FREQUENT.search(scope["path"]) else logger.info
-        write(
+        self._summary.add(scope["path"], status, seconds)
+        logger.debug(
             "request",
             request=name,
             method=scope["method"],

@@ -11,6 +11,8 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -70,9 +72,13 @@ class Panel:
             self.draw(axes)
             axes.set_title(self.title)
             svg = folder / f"{self.name}.svg"
-            figure.savefig(svg, metadata={"Date": None})
+            # Figure.savefig would draw everything twice for each file.
+            svg_canvas: Any = FigureCanvasSVG(figure)
+            svg_canvas.print_svg(svg, metadata={"Date": None})
             figure.set_layout_engine("none")  # it has already been laid out
-            figure.savefig(svg.with_suffix(".png"), dpi=RESOLUTION, metadata={"Software": None})
+            figure.set_dpi(RESOLUTION)
+            png_canvas: Any = FigureCanvasAgg(figure)
+            png_canvas.print_png(svg.with_suffix(".png"), metadata={"Software": None})
         return Drawn(self.name, self.title, self.caption, svg)
 
 

@@ -19,6 +19,7 @@ from bentham.service.engine.engine import SNAPSHOT_EVENTS, Engine, Settings
 from bentham.service.engine.feeds import Subscription, Told
 from bentham.service.engine.leases import Terms
 from bentham.service.engine.scope import NO_TOKEN, UNKNOWN, Caller, new_token
+from bentham.service.engine.watch import MESSAGES
 from bentham.service.fold import events
 from bentham.service.fold.entities import Study
 from bentham.service.fold.events import PoolCreated
@@ -45,6 +46,7 @@ from bentham.service.views.entities import View
 from bentham.service.views.picture import picture
 
 __all__ = [
+    "MESSAGES",
     "NO_TOKEN",
     "SNAPSHOT_EVENTS",
     "UNKNOWN",

@@ -21,6 +21,7 @@ from bentham.service.engine.feeds import FeedEvent, Subscription, Told
 from bentham.service.engine.rules import Events
 from bentham.service.engine.scope import Caller, caller_of, require
 from bentham.service.engine.turn import Look, Turn, roles_of, unchanged_of
+from bentham.service.engine.watch import DEVICE_AWAY, DEVICE_BACK, NO_DEVICE
 from bentham.service.engine.working_state import WorkingState
 from bentham.service.fold import events
 from bentham.service.jobs.uploads import Intake, content_key, log_key
@@ -29,7 +30,7 @@ from bentham.service.refusals import Invalid, Missing, Refusal, TooMany, Unauthe
 from bentham.service.views import queries
 from bentham.service.views.audit import log_view
 from bentham.service.views.baseline import Replays
-from bentham.service.views.entities import View, answer, token_view, trial_view
+from bentham.service.views.entities import View, answer, device_view, token_view, trial_view
 from bentham.service.views.estimates import Estimates
 from bentham.storage import Files, Record
 from bentham.training.catalog import Catalog
@@ -385,14 +386,14 @@ class Service:
             items += await self.read(token, queries.heatmap, turn, models)
         return {"models": list(models), "next": following, "items": items}
 
-    async def gauges(self, token: str) -> dict[str, float]:
-        """Return the gauges for a monitoring system."""
-        found = await self.read(token, queries.gauges, self.estimates)
+    async def gauges(self, token: str) -> dict[str, float | dict[str, float]]:
+        """Return the gauges for a monitoring system; a dict has a value for each label."""
+        found, head = await self.read(token, queries.gauges, self.estimates)
         lag = self.engine.lag
         return {
             **found,
             "bentham_event_log_lag": lag,
-            "bentham_event_log_head": found["bentham_event_log_head"] - lag,
+            "bentham_event_log_head": head - lag,
             "bentham_ready": 1.0 if self.ready else 0.0,
         }
 
@@ -491,6 +492,10 @@ def describe(working: WorkingState, feed_event: FeedEvent) -> View:
     try:
         if kind == "token-issued":
             view = token_view(pool.tokens[subject])
+        elif kind in (DEVICE_AWAY, DEVICE_BACK):
+            view = device_view(pool.devices[subject], leases)
+        elif kind == NO_DEVICE:
+            view = {"no_device": working.watch.no_device(subject)}
         elif kind == "trial-leased":  # the lease is for its device: its fence counts all trials
             view = trial_view(pool.trials[subject], leases)
         else:

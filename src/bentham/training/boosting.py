@@ -1,4 +1,4 @@
-"""LightGBM and XGBoost, if they are installed: `pip install bentham[boosting]`."""
+"""LightGBM and XGBoost, if they are installed: the extra `boosting` of the package."""
 
 from importlib.util import find_spec
 

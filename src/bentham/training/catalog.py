@@ -6,11 +6,11 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from bentham.errors import InvalidInput
-from bentham.spelling import did_you_mean
 from bentham.training.boosting import installed
 from bentham.training.command_algorithms import read_commands
 from bentham.training.spaces import AlgorithmSpec, CandidateModel
 from bentham.training.training_plan import Task
+from bentham.wording import did_you_mean
 
 # The entry point group of packages with algorithms; an entry is an AlgorithmSpec or a list of them.
 GROUP = "bentham.algorithms"

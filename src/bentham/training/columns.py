@@ -4,7 +4,7 @@ Nothing is read in a way that changes a value's size without a note. Every type 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -17,24 +17,44 @@ from bentham.training.dataset import (
     ColumnType,
     is_storable,
 )
-from bentham.training.reading import as_categories, as_numbers, as_yes_no, date_parts
+from bentham.training.reading import (
+    as_categories,
+    as_numbers,
+    as_yes_no,
+    date_parts,
+)
 from bentham.training.refusals import listed, shown
+from bentham.training.written_numbers import (
+    EXAMPLES,
+    HALF,
+    MOSTLY,
+    WrittenNumbers,
+    number_shown,
+)
 
-MOSTLY = 0.95  # fraction of the present values; the others are then treated as errors
-HALF = 0.5  # suffices for numbers if the other texts are FEW
-FEW, SEVERAL = 5, 20
+FEW, SEVERAL = 5, 20  # half of them suffice for numbers if the other texts are few
 MANY_VALUES = 50
 SAMPLED = 100  # rows among which samples are looked for
+TRIED = 200  # distinct texts among which half must be dates
 WORDS = 5  # per text, on average, in free text
-DECIMAL_COMMA = re.compile(r"\D*[\d.\s]*,(\d{1,2}|\d{4,})\D*")  # cannot be a thousands separator
-THOUSANDS_POINT = re.compile(r"[^\d.,]*[1-9]\d{0,2}(\.\d{3})+[^\d.,]*")
+ID_DIGITS = 9  # whole numbers of this length, all of the same, are hardly quantities
+FAR = 2.0  # of the largest other number: what 9999 must exceed to look like a missing value
 ROW_NUMBER = re.compile(r"(.*[^a-z])?(id|index|idx|row|rownames|nr|no|key|unnamed: \d+)", re.I)
-CODE = re.compile(r"\d{4,12}")
+CODE = re.compile(r"\d{4,40}")
 COMPACT_DATE = re.compile(r"[12]\d{7}")
-POSTAL_CODE = re.compile(r"(.*[^a-z])?(zip|zip_?code|postal_?code|post_?code|plz)", re.I)
+DATE_LIKE = r"[-/.:\s]|^[12]\d{7}$|^[12]\d{3}Q[1-4]$"
+ZONE = r":\d{2}(?:[.,]\d+)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})$"
+POSTAL_CODE = re.compile(
+    r"(.*[^a-z])?(zip|plz|(zip|post|postal|pin)[ _.-]?(code|nr|no))[ _]?\d?", re.I
+)
+WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")  # in customerId
+EPOCHS = ((1e9, 2e9), (1e12, 2e12))  # seconds and milliseconds since 1970, from 2001 to 2033
+STANDS_FOR_MISSING = {
+    float(f"{sign}{'9' * length}") for sign in ("", "-") for length in range(2, 8)
+}
+LIST = re.compile(r"[^;|,]+([;|,] ?)[^;|,]+(\1[^;|,]+)*")
 FORMULA = re.compile(r"[=+\-@\t\r]")
 BOOLEANS = {"True", "False"}
-CURRENCY = re.compile(r"[$€£¥₹]|[A-Z]{3}|kr|zł")
 
 
 def odd_column(name: str, column: pd.Series, contents: str) -> ColumnSummary:
@@ -45,30 +65,24 @@ def odd_column(name: str, column: pd.Series, contents: str) -> ColumnSummary:
     )  # fmt: skip
 
 
-def uses_decimal_comma(columns: Iterable[pd.Series]) -> bool:
-    """Whether some column has numbers that can only be read with a decimal comma."""
-    return any(
-        _share(counts, counts.index.to_series().str.fullmatch(DECIMAL_COMMA)) >= HALF
-        and _share(counts, as_numbers(counts.index.to_series(), True).notna()) >= MOSTLY
-        for counts in (
-            as_categories(column).value_counts()
-            for column in columns
-            if column.head(100).str.contains(",", regex=False).any()
-        )
-        if len(counts)
-    )
-
-
 def describe(name: str, column: pd.Series, comma_elsewhere: bool = False) -> ColumnSummary:
     """Count the values of a column, infer its type and note what is unusual.
 
     Values of any type are counted as texts, as if they were classes. `comma_elsewhere` decides how
     1,234 and 1.234 are read if the column itself does not tell.
     """
-    counts = as_categories(column).value_counts()
+    texts = as_categories(column)
+    counts = texts.value_counts()
     present = int(counts.sum())
-    kind, note = _type_of(name, column, counts, comma_elsewhere)
-    numbers = as_numbers(column, kind == "decimal-comma")
+    written = None if _has_own_type(column) or not present else WrittenNumbers(counts)
+    comma = written is not None and written.with_comma(comma_elsewhere)
+    if written is None or not isinstance(column.dtype, pd.StringDtype):
+        numbers = as_numbers(column, comma)
+    elif not comma and written.plain.notna().all():
+        numbers = as_numbers(column)
+    else:
+        numbers = texts.map(written.read(comma)).astype("float64")
+    kind, note = _type_of(name, column, counts, written, comma, numbers)
     if kind == "any-spelling":
         counts = _most_frequent_spellings(counts, as_categories(counts.index.to_series(), True))
     elif kind == "yes-no":
@@ -90,42 +104,76 @@ def _are_whole(column: pd.Series, numbers: pd.Series) -> bool:
     return bool(mostly and (numbers.dropna() % 1 == 0).all())
 
 
+def _has_own_type(column: pd.Series) -> bool:
+    """Whether a column of a Parquet file holds something other than texts."""
+    return not (
+        isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype) or column.dtype == "object"
+    )
+
+
 def _type_of(
-    name: str, column: pd.Series, counts: pd.Series, comma_elsewhere: bool
+    name: str,
+    column: pd.Series,
+    counts: pd.Series,
+    written: WrittenNumbers | None,
+    comma: bool,
+    numbers: pd.Series,
 ) -> tuple[ColumnType, str]:
     present = int(counts.sum())
     if present == 0:
         return "ignored", "left out: all its values are missing"
     if len(counts) == 1 and present == len(column):
         return "ignored", f"left out: it has only one value, {shown(counts.index[0])}"
-    if isinstance(column.dtype, pd.CategoricalDtype) or (
-        len(counts) <= 2 and set(counts.index) <= BOOLEANS
-    ):
+    if len(counts) <= 2 and set(counts.index) <= BOOLEANS:
         return "category", ""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _type_of_texts(counts)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return "date", ""
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        return _type_of_numbers(name, column, counts, "number", True)
-    texts = counts.index.to_series()
-    plain = bool(pd.to_numeric(texts, errors="coerce").notna().all())  # most columns, and quick
-    found = _dates(counts) if not plain or COMPACT_DATE.fullmatch(texts.iloc[0]) else None
-    found = found or (None if plain else _spelled_yes_no(counts))
+    if written is None:
+        return _type_of_numbers(name, column, counts, numbers, "number", [])
+    texts = written.texts
+    plain = bool(written.plain.notna().all())  # most columns, and quick
+    found = None
+    if not plain or any(map(COMPACT_DATE.fullmatch, texts.iloc[:FEW])):
+        found = _dates(counts)
+    if found is None and not plain:
+        found = _spelled_yes_no(counts)
     if found is not None:
         return found
-    if plain and not any(map(THOUSANDS_POINT.fullmatch, texts)):
-        return _type_of_numbers(name, column, counts, "number", True)
-    comma = _reads_with_comma(texts, counts, comma_elsewhere)
-    numbers = as_numbers(texts, comma)
-    share, others = _share(counts, numbers.notna()), int(numbers.isna().sum())
-    if share >= MOSTLY or (share >= HALF and others <= FEW and numbers.nunique() > SEVERAL):
-        return _type_of_numbers(name, column, counts, "decimal-comma" if comma else "number", False)
-    return _type_of_texts(counts)
+    kind: ColumnType = "decimal-comma" if comma else "number"
+    if plain and not written.in_groups:
+        return _type_of_numbers(name, column, counts, numbers, kind, [])
+    read = written.read(comma)
+    share, others = written.share(read.notna()), int(read.isna().sum())
+    enough = share >= MOSTLY or (share >= HALF and others <= FEW and read.nunique() > SEVERAL)
+    units = written.mixed_units(comma) if enough else []
+    if enough and not units:
+        return _type_of_numbers(name, column, counts, numbers, kind, written.notes(comma))
+    note = ""
+    if units:
+        note = (
+            f"its numbers have several units ({listed(units, EXAMPLES)}): write them in one, or "
+            f"set its type to {kind} to ignore the units"
+        )
+    elif share > HALF:
+        note = _hint(share, "numbers", kind)
+    return _type_of_texts(counts, note)
+
+
+def _hint(share: float, what: str, kind: ColumnType) -> str:
+    return (
+        f"{share:.0%} of its values are {what}; set its type to {kind} to use these, the others "
+        "then count as missing"
+    )
 
 
 def _spelled_yes_no(counts: pd.Series) -> tuple[ColumnType, str] | None:
     texts = counts.index.to_series()
+    if len(texts) > SEVERAL:
+        return None
     read = as_yes_no(texts)
-    if read.isna().any() or read.nunique() < 2 or as_numbers(texts).notna().any():
+    if read.isna().any() or read.nunique() < 2 or as_numbers(texts).notna().all():
         return None
     if len(texts) == 2:
         return "yes-no", ""
@@ -134,57 +182,63 @@ def _spelled_yes_no(counts: pd.Series) -> tuple[ColumnType, str] | None:
 
 def _dates(counts: pd.Series) -> tuple[ColumnType, str] | None:
     texts = counts.index.to_series()
-    sample = texts.head(100)
-    if not sample.str.contains(r"[-/.:\s]|^[12]\d{7}$", regex=True).mean() >= HALF:
+    sample = texts.iloc[:: max(1, len(texts) // TRIED)]
+    if not sample.str.contains(DATE_LIKE, regex=True).mean() >= HALF:
         return None
-    shares = {}
-    for order in DATES:
-        parts = date_parts(texts, order)
-        shares[order] = _share(counts, parts["days"].notna() | parts["hour"].notna())
+    tried = {order: float(_are_dates(sample, order).mean()) for order in DATES}
+    most = max(tried.values())
+    if most < HALF:
+        return None
+    # If the year comes first in all, the order of day and month makes no difference.
+    orders = [order for order in DATES if tried[order] == most]
+    read = {
+        order: _are_dates(texts, order) for order in (orders if orders[0] != "date" else DATES[:1])
+    }
+    shares = {order: _share(counts, read[order]) for order in read}
     best = max(shares, key=lambda order: shares[order])
-    if shares[best] < MOSTLY or len(counts) < 2:
+    if shares[best] < HALF or len(counts) < 2:
         return None
-    if shares["date"] >= shares[best]:
+    if shares[best] < MOSTLY and (~read[best]).sum() > FEW:
+        return _type_of_texts(counts, _hint(shares[best], "dates", best))
+    notes = []
+    if best == "date":
         if as_numbers(texts).notna().all():
-            return "date", "read as dates, such as 20240301; set its type to number if they are not"
-        return "date", ""
-    if shares["day-first"] == shares["month-first"]:
+            notes = ["read as dates, such as 20240301; set its type to number if they are not"]
+    elif len(set(shares.values())) < len(shares):
         points = texts.str.contains(".", regex=False).mean() > HALF
-        kind: ColumnType = "day-first" if points else "month-first"
-        other = "month-first" if points else "day-first"
-        return kind, (
-            f"dates such as {shown(counts.index[0])} are read with the "
+        best, other = ("day-first", "month-first") if points else ("month-first", "day-first")
+        notes = [
+            f"dates such as {shown(texts[read[best]].iloc[0])} are read with the "
             f"{'day' if points else 'month'} first, but no value shows which is right; set its "
             f"type to {other} if that is wrong"
+        ]
+    if not read[best].all():
+        invalid = counts[~read[best]]
+        notes.append(
+            f"{invalid.sum():,} of its values are not dates, such as {shown(invalid.index[0])}, "
+            "and count as missing"
         )
-    return best, ""
+    zones = sorted(set(texts.str.extract(ZONE)[0].dropna()))
+    if len(zones) > 1:
+        notes.append(f"times of several zones ({listed(zones, EXAMPLES)}) are not converted")
+    return best, "; ".join(notes)
 
 
-def _reads_with_comma(texts: pd.Series, counts: pd.Series, elsewhere: bool) -> bool:
-    """Whether numbers have a decimal comma, as far as the texts tell; else as `elsewhere`."""
-    pointed = texts.str.contains(".", regex=False)
-    grouped = texts.str.fullmatch(THOUSANDS_POINT)
-    commas = texts.str.contains(",", regex=False)
-    if not commas.any() and not (grouped == pointed).all():
-        return False  # such as 1.5: no comma anywhere
-    with_point = _share(counts, as_numbers(texts).notna())
-    with_comma = _share(counts, as_numbers(texts, True).notna())
-    if with_comma != with_point:
-        return with_comma > with_point
-    if pointed.any() and (grouped == pointed).all():
-        # Written as 1.234 beside 987: thousands, since decimals would not always have three digits
-        # and be missing from small numbers only.
-        rest = as_numbers(texts[~pointed])
-        return elsewhere or bool(len(rest) and (rest.abs() < 1000).all())
-    return elsewhere and bool(commas.any())
+def _are_dates(texts: pd.Series, order: ColumnType) -> pd.Series:
+    parts = date_parts(texts, order)
+    return parts["days"].notna() | parts["hour"].notna()
 
 
 def _type_of_numbers(
-    name: str, column: pd.Series, counts: pd.Series, kind: ColumnType, plain: bool
+    name: str,
+    column: pd.Series,
+    counts: pd.Series,
+    numbers: pd.Series,
+    kind: ColumnType,
+    notes: list[str],
 ) -> tuple[ColumnType, str]:
-    comma = kind == "decimal-comma"
-    numbers = as_numbers(column, comma)
     whole = _are_whole(column, numbers)
+    name = WORD_ENDS.sub(" ", name)
     padded = (
         any(text.startswith("0") for text in counts.index)
         and all(CODE.fullmatch(text) for text in counts.index)
@@ -202,33 +256,22 @@ def _type_of_numbers(
         counted = bool((numbers.diff().iloc[1:] == 1.0).all())
         if counted or ROW_NUMBER.fullmatch(name):
             return "ignored", "left out: it numbers the rows; set its type to number to use it"
-    notes = [] if plain else _notes_on_reading(counts, comma)
+    many = len(counts) > MANY_VALUES and len(counts) > counts.sum() / 2
+    if whole and many and (ROW_NUMBER.fullmatch(name) or _look_like_ids(numbers.dropna())):
+        return "ignored", "left out: holds ids; set its type to number or category to use it"
     return kind, "; ".join([*notes, *_notes_on_numbers(column, numbers, counts)])
 
 
-def _notes_on_reading(counts: pd.Series, comma: bool) -> list[str]:
-    """Return notes on numbers that are written in another way than they are read."""
-    notes = []
-    texts = counts.index.to_series()
-    read, plain = as_numbers(texts, comma), pd.to_numeric(texts, errors="coerce")
-    changed = texts[read.notna() & (plain.isna() | (comma & (read != plain)))]
-    if len(changed):
-        example = changed.iloc[0]
-        notes.append(f"{shown(example)} is read as {_number(read[example])}")
-        if _is_unclear(changed, comma):
-            other = "number" if comma else "decimal-comma"
-            notes[-1] += f"; set its type to {other} if that is not its size"
-    signs = sorted({sign for text in changed for sign in CURRENCY.findall(text)})
-    if len(signs) > 1:
-        notes.append(f"amounts in several currencies ({', '.join(signs)}) are not converted")
-    percent = texts.str.contains("%", regex=False)
-    if percent.any() and not percent[read.notna()].all():
-        notes.append("some values have a percent sign, others not; their sizes may differ")
-    return notes
+def _look_like_ids(numbers: pd.Series) -> bool:
+    """Whether numbers are of one length that is too long for quantities, and no points in time."""
+    smallest, largest = float(numbers.min()), float(numbers.max())
+    times = any(first <= smallest and largest < last for first, last in EPOCHS)
+    same = len(f"{smallest:.0f}") == len(f"{largest:.0f}") >= ID_DIGITS
+    return smallest > 0.0 and same and not times
 
 
 def _notes_on_numbers(column: pd.Series, numbers: pd.Series, counts: pd.Series) -> list[str]:
-    notes = []
+    notes = _note_on_stand_ins(numbers)
     invalid = column[numbers.isna() & column.notna()]
     if len(invalid):
         notes.append(
@@ -242,14 +285,28 @@ def _notes_on_numbers(column: pd.Series, numbers: pd.Series, counts: pd.Series) 
     return notes
 
 
-def _is_unclear(texts: pd.Series, comma: bool) -> bool:
-    """Whether every text could be read in both ways, with other results."""
-    return bool((as_numbers(texts, not comma).notna()).all())
+def _note_on_stand_ins(numbers: pd.Series) -> list[str]:
+    """Return a note on a number such as -999 that seems to stand for a missing value."""
+    found = sorted(STANDS_FOR_MISSING & {float(numbers.min()), float(numbers.max())})
+    for value in found:
+        same, others = numbers == value, numbers[numbers != value].abs()
+        if same.sum() > 1 and len(others) and abs(value) > FAR * others.max():
+            return [
+                f"{same.sum():,} of its values are {number_shown(value)}, far from all others; if "
+                "that stands for a missing value, leave it empty"
+            ]
+    return []
 
 
-def _type_of_texts(counts: pd.Series) -> tuple[ColumnType, str]:
+def _type_of_texts(counts: pd.Series, hint: str = "") -> tuple[ColumnType, str]:
+    kind, note = _categories(counts)
+    return kind, "; ".join(filter(None, [note, hint]))
+
+
+def _categories(counts: pd.Series) -> tuple[ColumnType, str]:
     present, texts = int(counts.sum()), counts.index.to_series()
-    merged = _most_frequent_spellings(counts, as_categories(texts, True))
+    keys = as_categories(texts, True)
+    merged = _most_frequent_spellings(counts, keys)
     words = float((texts.str.count(r"\s+") * counts.to_numpy()).sum() / present) + 1.0
     many = len(merged) > MANY_VALUES and len(merged) > present / 2
     if many or len(counts) == present or (words >= WORDS and len(merged) > SEVERAL):
@@ -257,14 +314,27 @@ def _type_of_texts(counts: pd.Series) -> tuple[ColumnType, str]:
             f"left out: {len(counts):,} distinct texts in {present:,} rows, such as names or free "
             "text, are of little use to a model; group them into a few, or set its type to category"
         )
+    if len(merged) > SEVERAL and (example := _list_among(texts)):
+        return "category", (
+            f"values such as {shown(example)} seem to be lists; each combination is a category of "
+            "its own; a column for each item may serve better"
+        )
     if len(merged) == len(counts):
         return "category", ""
-    keys = as_categories(texts, True)
     groups = texts.groupby(keys.to_numpy()).agg(list)
     example = next(group for group in groups if len(group) > 1)
     return "any-spelling", (
         f"{len(counts) - len(merged):,} of its values are other spellings, such as "
         f"{listed(example, 3)}, and are merged; set its type to category to keep them apart"
+    )
+
+
+def _list_among(texts: pd.Series) -> str:
+    """Return a list of items, if most texts are made of the same few items."""
+    lists = [text for text in texts.head(SAMPLED) if LIST.fullmatch(text)]
+    items = {item.strip() for text in lists for item in re.split("[;|,]", text)}
+    return (
+        lists[0] if len(lists) > HALF * min(len(texts), SAMPLED) and len(items) <= SEVERAL else ""
     )
 
 
@@ -286,9 +356,9 @@ def _samples(column: pd.Series, kind: ColumnType) -> list[tuple[str, str]]:
         first = column.dropna().head(1)
     texts = as_categories(first)
     if kind in ("number", "decimal-comma"):
-        after = [_number(each) for each in as_numbers(first, kind == "decimal-comma")]
+        after = [number_shown(each) for each in as_numbers(first, kind == "decimal-comma")]
     elif kind == "yes-no":
-        after = [_number(each) for each in as_yes_no(first)]
+        after = [number_shown(each) for each in as_yes_no(first)]
     elif kind in DATES:
         after = [_date(*row) for row in date_parts(first, kind).itertuples(index=False)]
     elif kind == "ignored":
@@ -296,10 +366,6 @@ def _samples(column: pd.Series, kind: ColumnType) -> list[tuple[str, str]]:
     else:
         after = [str(each) for each in as_categories(first, kind == "any-spelling")]
     return [(_short(before), _short(read)) for before, read in zip(texts, after, strict=True)]
-
-
-def _number(value: float) -> str:
-    return "missing" if pd.isna(value) else f"{value:.15g}"
 
 
 def _date(year: float, month: float, weekday: float, days: float, hour: float) -> str:  # noqa: ARG001
@@ -328,4 +394,4 @@ def formulas_in(column: pd.Series) -> int:
     """Return the number of values that a spreadsheet would treat as formulas."""
     texts = as_categories(column).dropna().astype("str")
     starting = texts[texts.str.match(FORMULA)]
-    return int((as_numbers(starting).isna() & as_numbers(starting, True).isna()).sum())
+    return int(as_numbers(starting).isna().sum())

@@ -10,33 +10,16 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from bentham.file_kinds import AS_UTF8, not_csv
 from bentham.training.dataset import MOST_COLUMNS
 from bentham.training.refusals import FileRefused, check_shape, shown
+from bentham.wording import counted
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 LONGEST_LINE = 2**22
 LONGEST_VALUE = 2**17
 CHUNK = 2**20
 SAMPLE = 50  # lines used to detect the delimiter
-AS_UTF8 = "save it as CSV in UTF-8 (in a spreadsheet: Save as, CSV UTF-8)"
-# The first bytes of files in other formats.
-OTHER_FORMATS = {
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF8": "a GIF image",
-    b"%PDF": "a PDF document",
-    b"PK\x03\x04": "a ZIP archive or a spreadsheet (.xlsx)",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls)",
-    b"\x1f\x8b": "compressed with gzip",
-    b"BZh": "compressed with bzip2",
-    b"(\xb5/\xfd": "compressed with zstd",
-    b"\xfd7zXZ": "compressed with xz",
-    b"PAR1": "a Parquet file (which can be uploaded as Parquet)",
-    b"SQLite format 3": "a SQLite database",
-    b"\x80\x04\x95": "a pickle",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +61,8 @@ def _check_bytes(path: Path) -> None:
             raise FileRefused(
                 "the file is empty; a CSV file has a line of column names, then one line per row"
             )
-        for start, format_name in OTHER_FORMATS.items():
-            if chunk.startswith(start):
-                raise FileRefused(f"this is not CSV but {format_name}; {AS_UTF8}")
+        if other := not_csv(chunk):
+            raise FileRefused(other)
         line, length, rest = 1, 0, b""
         while chunk:
             _check_text(rest + chunk, line)
@@ -192,12 +174,17 @@ def _ragged(line: int, found: int, expected: int, delimiter: str) -> str:
     if found == expected + 1:
         hint = "if each line starts with a row number, name that column, too; otherwise " + hint
     return (
-        f"line {line} has {found:,} values, but the header names {expected:,} columns "
+        f"line {line} has {counted(found, 'value')}, but the header names {expected:,} columns "
         f"(separated by {DELIMITERS[delimiter]}); {hint}"
     )
 
 
 def _check_header(names: list[str]) -> None:
+    if len(names) > 2 and sum(map(bool, names)) == 1:
+        raise FileRefused(
+            f"the first line names only one of {len(names):,} columns "
+            f"({shown(''.join(names))}), so it looks like a title; remove it"
+        )
     if len(names) > MOST_COLUMNS:
         raise FileRefused(
             f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} are allowed; leave some "

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import pandas as pd
 
-from bentham.training.columns import describe, formulas_in, odd_column, uses_decimal_comma
+from bentham.training.columns import describe, formulas_in, odd_column
 from bentham.training.csv_file import DELIMITERS, layout_of
 from bentham.training.dataset import (
     LONGEST_COLUMN,
@@ -31,9 +31,12 @@ from bentham.training.dataset import (
 from bentham.training.leakage import predictors
 from bentham.training.reading import as_numbers, read_table
 from bentham.training.refusals import FileRefused, listed, shown
+from bentham.training.written_numbers import uses_decimal_comma
 
 LEAST_ROWS = 10
 MEMORY_MIB, SECONDS = 4096, 60  # defaults
+TRIED = 10  # columns of numbers among which one shows that the last row is a total
+PRECISION, FAR = 1e-4, 2.0
 GRACE_SECONDS = 5  # from SIGXCPU to the kill
 
 
@@ -94,7 +97,7 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
     ]
     if all(column.missing == rows for column in columns):
         raise FileRefused("every value is missing; check how the file was written")
-    notes += _formula_notes(table, columns)
+    notes += [*_total_notes(table, columns), *_formula_notes(table, columns)]
     return Inspection(delimiter=delimiter, rows=rows, columns=columns, notes=notes)
 
 
@@ -151,6 +154,21 @@ def _header_notes(names: list[str], delimiter: str) -> list[str]:
             "add a line of names above it"
         )
     return notes
+
+
+def _total_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]:
+    """Return a note if the last row holds the sums of the others."""
+    for column in [each for each in columns if each.type in ("number", "decimal-comma")][:TRIED]:
+        numbers = as_numbers(table[column.name], column.type == "decimal-comma")
+        above, last = numbers.iloc[:-1], float(numbers.iloc[-1])
+        total = float(above.sum())
+        close = abs(last - total) <= PRECISION * abs(total)
+        if close and abs(total) > FAR * float(above.abs().max()):
+            return [
+                f"the last row looks like a total: its {shown(column.name)} is the sum of all "
+                "others; remove it, or a model learns from it"
+            ]
+    return []
 
 
 def _formula_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]:

@@ -52,8 +52,11 @@ def predictors(table: pd.DataFrame, columns: Sequence[ColumnSummary]) -> dict[st
         few = [each for each in used if each.distinct <= FEW_VALUES and each not in likely]
         targets = [*likely, *few][:ALL_PAIRS]
     read = {each.name: _numbers(table[each.name], each) for each in used}
-    groups = {each.name: _groups(table[each.name], each, read[each.name]) for each in used}
     numbers = {name: None if column is None else _values(column) for name, column in read.items()}
+    groups = {
+        each.name: _groups(table[each.name], each, read[each.name], numbers[each.name])
+        for each in used
+    }
     found: dict[str, list[str]] = {}
     for target in targets:
         near = _near(target, table[target.name], numbers, groups)
@@ -109,17 +112,18 @@ def _values(column: pd.Series) -> Values | None:
 
 
 def _groups(
-    column: pd.Series, summary: ColumnSummary, numbers: pd.Series | None
+    column: pd.Series, summary: ColumnSummary, numbers: pd.Series | None, values: Values | None
 ) -> npt.NDArray[np.int64]:
     """Return the number of each row's group: one per category or range, -1 for missing."""
     if numbers is None:
-        values = as_categories(column, summary.type == "any-spelling")
-    else:
-        values = numbers
-        bins = max(2, min(MOST_BINS, int(numbers.notna().sum()) // ROWS_OF_BIN))
-        if numbers.nunique() > bins:
-            values = pd.qcut(numbers.rank(), bins, labels=False, duplicates="drop")
-    return np.asarray(pd.factorize(values)[0], dtype=np.int64)
+        texts = as_categories(column, summary.type == "any-spelling")
+        return np.asarray(pd.factorize(texts)[0], dtype=np.int64)
+    known = int(numbers.notna().sum())
+    bins = max(2, min(MOST_BINS, known // ROWS_OF_BIN))
+    if values is None or numbers.nunique() <= bins:
+        return np.asarray(pd.factorize(numbers)[0], dtype=np.int64)
+    ranges = np.ceil(values.ranks * bins / known).astype(np.int64) - 1
+    return np.where(values.known, ranges, -1)
 
 
 def _purity(groups: npt.NDArray[np.int64], classes: npt.NDArray[np.int64], count: int) -> float:

@@ -6,8 +6,8 @@ The metrics are computed in `script_runtime.py`, whose functions are copied into
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bentham.spelling import did_you_mean
 from bentham.training.training_plan import Task
+from bentham.wording import did_you_mean
 
 # Scores are at least -1: any lower score only says that a model is useless, and one extreme value
 # must not distort what is learned from all scores.

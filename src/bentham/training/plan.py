@@ -4,11 +4,12 @@ The plan is computed from the counts of the inspection, never from the data itse
 do it at once, and reject a study that could not train.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from unicodedata import combining, normalize
 
 from bentham.errors import InvalidInput
-from bentham.spelling import did_you_mean
 from bentham.training.dataset import (
     CATEGORIES,
     DATE_PARTS,
@@ -32,6 +33,7 @@ from bentham.training.training_plan import (
     Task,
     TrainingPlan,
 )
+from bentham.wording import counted, did_you_mean
 
 MOST_CLASSES = 100
 FEW_VALUES = 20  # up to this number of distinct whole numbers are treated as classes
@@ -42,6 +44,8 @@ SHOWN_COLUMNS = 5
 # Below this share, relative to classes of equal size, the rarest class is too rare for accuracy.
 BALANCED = 0.4
 SHOWN_CLASSES = 6
+PUNCTUATION = re.compile(r"(?<=\w)-(?=\w)|[\s_.,;:'\"!?()/]")  # but the signs in A+ and A- matter
+RARE, SHORTEST_TYPED = 0.2, 4  # a typing error is much rarer than the right word, and not short
 YES = ("yes", "y", "true", "t", "on", "1", "positive", "pos")
 
 
@@ -56,8 +60,8 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
         raise InvalidInput(f"types: {target.name!r} is the target, which cannot be ignored")
     if reads in DATES:
         raise InvalidInput(
-            f"target: {target.name!r} holds dates, which cannot be predicted; upload it as a "
-            "number, such as the days until then, or choose another column"
+            f"target: {target.name!r} holds dates or times, which cannot be predicted; upload "
+            "it as a number, such as the days until then, or choose another column"
         )
     if reads == "category" and target.type == "any-spelling":
         raise InvalidInput(
@@ -74,10 +78,12 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
     shares = _class_shares(target) if task == "classification" else []
     metric = _metric(request.metric, task, shares)
     positive = _positive(shares) if metric == "average-precision" else None
-    notes += _class_notes(target, shares, positive)
+    notes += [*_class_notes(target, shares, positive), *_alike_notes(shares)]
     notes += _leakage_notes(target)
     if target.missing:
-        notes.append(f"{target.missing:,} rows without a value of {target.name!r} are not used")
+        are = "is" if target.missing == 1 else "are"
+        without = counted(target.missing, "row")
+        notes.append(f"{without} without a value of {target.name!r} {are} not used")
     types = {name: _type_of(columns[name], request) for name in columns if name != target.name}
     used: dict[str, ColumnType] = {name: kind for name, kind in types.items() if kind != "ignored"}
     if not used:
@@ -200,6 +206,46 @@ def _class_notes(
     return [f"{len(shares)} classes: {', '.join(counts)}{more}{looking}"]
 
 
+def _alike_notes(shares: Sequence[tuple[str, float]]) -> list[str]:
+    """Return a note on classes that may be the same one: they are not merged.
+
+    Their letters are the same, or a rare class is one typing error away from a frequent one.
+    """
+    alike = [
+        f"{first!r} and {second!r}"
+        for place, (first, share) in enumerate(shares)
+        for second, other in shares[place + 1 :]
+        if _letters(first) == _letters(second) or (other <= RARE * share and _typo(first, second))
+    ]
+    if not alike:
+        return []
+    return [
+        f"warning: the classes {'; '.join(alike[:SHOWN_CLASSES])} look alike but are kept apart; "
+        "if they mean the same, write them in the same way"
+    ]
+
+
+def _letters(name: str) -> str:
+    plain = normalize("NFKD", name.casefold())
+    if any(sign.isdigit() for sign in plain):
+        return name  # 1.5 is not 15
+    return PUNCTUATION.sub("", "".join(sign for sign in plain if not combining(sign))) or name
+
+
+def _typo(first: str, second: str) -> bool:
+    """Whether one letter was added, left out or changed, or two were swapped."""
+    first, second = sorted((first.casefold(), second.casefold()), key=len)
+    if len(first) < SHORTEST_TYPED or not (first + second).replace(" ", "").isalpha():
+        return False
+    same = next(
+        (at for at, (one, two) in enumerate(zip(first, second, strict=False)) if one != two),
+        len(first),
+    )
+    rests = (first[same:], second[same:])
+    swapped = rests[0][:2] == rests[1][:2][::-1] and rests[0][2:] == rests[1][2:]
+    return rests[0] == rests[1][1:] or rests[0][1:] == rests[1][1:] or swapped
+
+
 def _leakage_notes(target: ColumnSummary) -> list[str]:
     if not target.predictors:
         return []
@@ -306,7 +352,11 @@ def _column_notes(
     ]
     if unused:
         shown = ", ".join(map(repr, unused[:5])) + (" and more" if len(unused) > 5 else "")
-        notes.append(f"{len(unused)} columns are left out: {shown}; set their types to use them")
+        many = len(unused) > 1
+        notes.append(
+            f"{counted(len(unused), 'column')} {'are' if many else 'is'} left out: {shown}; set "
+            f"{'their types to use them' if many else 'its type to use it'}"
+        )
     return notes
 
 

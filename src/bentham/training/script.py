@@ -106,7 +106,7 @@ def _loading_sources(training: TrainingPlan) -> list[str]:
     kinds = {*training.columns.values(), training.reads}
     needed = ["read_table", "without_spaces", "as_categories"]
     if kinds & {"number", "decimal-comma"} or training.task == "regression":
-        needed.append("as_numbers")
+        needed += ["as_numbers", "number_parts"]
     if "yes-no" in kinds:
         needed.append("as_yes_no")
     if kinds & set(DATES):
@@ -153,12 +153,12 @@ def _docstring(training: TrainingPlan, model: str, algorithm: AlgorithmSpec) -> 
     needs = f"pandas, scikit-learn{', pyarrow' if training.format == 'parquet' else ''}{extra}"
     return f'''"""{_plain(algorithm.title)}: {_plain(model)}, a model that Bentham found.
 
-    python model.py data.{training.format}
+    python FILE data.{training.format}
         trains and evaluates the model as in the study, and compares its score with the recorded one
-    python model.py data.{training.format} --predict new.{training.format}
+    python FILE data.{training.format} --predict new.{training.format}
         trains the model on all rows, and predicts the rows of another file
 
-Or import it: `fit(path)` returns the model trained on all rows, and its classes.
+FILE is this file. Or import it: `fit(path)` returns the model trained on all rows, and its classes.
 Requires {needs}.
 
 {textwrap.fill(f"Metric: {metric.name}, {metric.title}. Score: {metric.score}.", _WIDTH)}

@@ -34,6 +34,7 @@ from bentham.wire.overview import (
     Trend,
 )
 from bentham.wire.session import SessionView, SignIn
+from bentham.wire.status import MOST_SHOWN, AwayDevice, StatusView, StudyStatus
 from bentham.wire.studies import (
     Candidate,
     Gained,
@@ -67,7 +68,9 @@ from bentham.wire.training import (
 from bentham.wire.whatif import WhatIf, WhatIfAnswer, WhatIfCreate, WhatIfCurve
 
 __all__ = [
+    "MOST_SHOWN",
     "Algorithm",
+    "AwayDevice",
     "Candidate",
     "ChangeView",
     "Column",
@@ -110,10 +113,12 @@ __all__ = [
     "Slug",
     "Split",
     "SplitAsked",
+    "StatusView",
     "StopRules",
     "StudyChange",
     "StudyCreate",
     "StudyReopen",
+    "StudyStatus",
     "StudyView",
     "TenantChange",
     "TenantCreate",

@@ -22,11 +22,17 @@ class DeviceCreate(RequestBody):
 
 
 class DeviceView(ResponseBody):
-    """A device; `trial` is the trial it runs, `seen` the time when it was last seen."""
+    """A device; `trial` is the trial it runs, `seen` the time of its last sign of life.
+
+    A device without a sign of life for a while (`bentham serve --away`) is `away`, since
+    `away_since`: the time of its last one. The next one makes it `present` again.
+    """
 
     name: str
     kind: str
     state: Literal["idle", "busy"]
+    presence: Literal["present", "away"]
+    away_since: float | None
     trial: str | None
     registered: float
     seen: float

@@ -1,6 +1,6 @@
 """The overview and its figures, the import of history, and the audit trail."""
 
-from typing import Any
+from typing import Any, Literal
 
 from bentham.wire.base import ResponseBody
 from bentham.wire.devices import TrialState
@@ -19,13 +19,17 @@ class ImportSummary(ResponseBody):
 class TenantOverview(ResponseBody):
     """A tenant's part. `share` is its share of all device time; None if a tenant requests it.
 
+    `reached` is the limit that keeps it from running more now.
+
     `regret_estimate` and `happiness` are those of its open studies, as in the overview.
     """
 
     tenant: str
     weight: float
     limits: Limits
+    reached: Literal["running-trials", "device-time"] | None
     open_studies: int
+    untried_arms: int
     running_trials: int
     device_seconds: float
     device_seconds_today: float
@@ -42,10 +46,11 @@ class Queue(ResponseBody):
 
 
 class DeviceCounts(ResponseBody):
-    """The devices, for operators only."""
+    """The devices that are present, how many of them run a trial, and those that are away."""
 
-    registered: int
+    present: int
     busy: int
+    away: int
 
 
 class ThroughputView(ResponseBody):
@@ -70,7 +75,8 @@ class Overview(ResponseBody):
     to be than their incumbent: an estimate, since the best score is unknown. The mean is between
     `regret_low` and `regret_high` with a probability of 80 %. `happiness` is the share of their
     initial regret that is gone, from 0 to 1. Studies without an estimate, for some seconds after a
-    start, do not count. `devices` and `latency` are for operators only.
+    start, do not count. `no_device` means that work waits and no device is alive. `devices` and
+    `latency` are for operators only.
     """
 
     time: float
@@ -82,6 +88,7 @@ class Overview(ResponseBody):
     queue: Queue
     throughput: ThroughputView
     devices: DeviceCounts | None
+    no_device: bool
     decisions: int
     leases_lost: int
     latency: Latency | None

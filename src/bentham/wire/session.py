@@ -19,8 +19,9 @@ class SignIn(RequestBody):
 
 
 class SessionView(ResponseBody):
-    """Who is signed in, and in which session.
+    """Who is signed in, and in which session; for a request with a token, `id` is the token's.
 
+    `largest_upload` is the maximum size of a dataset's file in bytes, which the operator sets.
     Every change by cookie must send `csrf` as `X-CSRF-Token`. Only the response to the sign-in has
     it, so that a stolen cookie alone cannot change anything.
     """
@@ -30,4 +31,6 @@ class SessionView(ResponseBody):
     tenant: str | None
     csrf: str | None
     version: str
-    events: list[str] = []  # the kinds of events that a page can listen to
+    largest_upload: int = 0
+    events: list[str] = []  # the kinds of events and messages that a page can listen to
+    no_device: bool = False  # whether work waits and no device is alive

@@ -215,7 +215,8 @@ class Next(ResponseBody):
     `value` is what the policy ranks by, None for a warm start: the EI rate (expected improvement
     per unit of `cost`, with weights), under the policy `joint` given the running trials.
     `expected_improvement` and `rate`, that per unit of `cost`, are of the study alone: without
-    weights, and as if nothing else were running.
+    weights, and as if nothing else were running. `waits` says why it does not run now: a limit, no
+    device that is alive, or none that is free; it is empty if nothing prevents it.
     """
 
     study: str
@@ -225,6 +226,7 @@ class Next(ResponseBody):
     rate: float | None
     value: float | None
     reason: str
+    waits: str = ""
 
 
 class Candidate(ResponseBody):

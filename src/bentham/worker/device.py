@@ -126,7 +126,7 @@ class DeviceLife:
             return
         self.idle_since = None
         self._trial = lease.trial
-        log = self._log.bind(trial=lease.trial, study=lease.study, model=lease.model)
+        log = self._log.bind(trial=lease.trial, study=lease.study_name, model=lease.model)
         lifeline = Lifeline(lease, sent)
         ended = yield from self._run(lease, lifeline, log)
         if isinstance(ended, Declined):
@@ -134,7 +134,8 @@ class DeviceLife:
             release = GivenBack(ended.reason, ended.unable)
             yield from self._report(lease, release, lifeline.timeout, log)
             self._declined += 1
-            pause = min(60.0, 2.0 ** min(self._declined, 10))  # bounded: this may repeat for days
+            # Bounded: this may repeat for days, and a device that is silent for longer is away.
+            pause = min(60.0, lease.lease_seconds, 2.0 ** min(self._declined, 10))
             yield from self._pause(pause, self._draining)
         elif ended is not None:
             self._declined = 0
@@ -320,7 +321,7 @@ def _is_worth_reporting(progress: Progress, reported: Progress) -> bool:
 def _log_end(log: Log, ended: Ended) -> None:
     match ended:
         case Scored(score):
-            log.info("trial complete", score=score)
+            log.info("trial complete", score=float(f"{score:.4g}"))
         case Broken(reason, final):
             log.warning("trial failed", reason=reason, final=final)
         case GivenBack(reason):

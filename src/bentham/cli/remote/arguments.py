@@ -10,7 +10,7 @@ import typer
 
 from bentham.cli.remote.formatting import UNITS
 from bentham.errors import InvalidInput, NotFound
-from bentham.spelling import did_you_mean
+from bentham.wording import did_you_mean
 
 if TYPE_CHECKING:
     from bentham.client import Client

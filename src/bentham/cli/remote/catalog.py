@@ -40,7 +40,7 @@ def metrics(
     if as_json:
         print_json(found)
         return
-    table = grid(["metric", "??~also", "?~for", "~description", "???~score"])
+    table = grid(["metric", "???~also", "?~for", "~description", "??~score"])
     for metric in found:
         also = ", ".join(metric.aliases) or "-"
         table.add_row(metric.name, also, metric.task, metric.title, metric.score)

@@ -26,7 +26,7 @@ from bentham.cli.remote.formatting import (
     sizes,
 )
 from bentham.errors import InvalidInput, NotFound
-from bentham.spelling import did_you_mean
+from bentham.wording import did_you_mean
 
 if TYPE_CHECKING:
     from bentham.client import Client
@@ -228,10 +228,6 @@ def upload(
         with waiting(f"Uploading {source}"):
             uploaded = client.add_dataset(name or source, fetched.content, fetched.format, tenant)
         return uploaded, fetched.target
-    if path.is_dir():
-        raise InvalidInput(f"{path} is a directory; name a file in it")
-    if not path.is_file():
-        raise InvalidInput(f"{path}: no such file; check its name")
     if not name and not path.name.isprintable():
         raise InvalidInput(f"{path.name!r} cannot be the name of a dataset; choose one with --name")
     with waiting(f"Uploading {path.name}"):
@@ -239,8 +235,13 @@ def upload(
     return uploaded, None
 
 
-def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "DatasetView":
-    """Find a dataset by its id or name; your own take precedence over shared ones."""
+def find_dataset(
+    client: "Client", text: str, tenant: str | None = None, kind: str = "dataset"
+) -> "DatasetView":
+    """Find a dataset by its id or name; your own take precedence over shared ones.
+
+    `kind` is what the text may name.
+    """
     visible = list(client.datasets())
     found = [
         dataset
@@ -253,7 +254,9 @@ def find_dataset(client: "Client", text: str, tenant: str | None = None) -> "Dat
             [dataset.name for dataset in visible],
             "; bentham dataset list shows the existing ones, and bentham dataset add FILE adds one",
         )
-        raise NotFound(f"there is no dataset {text!r}{others}", 404)
+        if Path(text).is_dir():
+            others = "; the directory of that name is none: name a file in it"
+        raise NotFound(f"there is no {kind} {text!r}{others}", 404)
     own = [dataset for dataset in found if dataset.tenant]
     if len(own) > 1:
         ids = ", ".join(dataset.id for dataset in own[:4])

@@ -60,7 +60,7 @@ def list_devices(
         table.add_row(
             device.name,
             device.kind,
-            device.state,
+            _state(device),
             device.trial or "-",
             device.busy_seconds,
             age(device.seen),
@@ -202,6 +202,11 @@ def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> "Fitt
     return table
 
 
+def _state(device: "DeviceView") -> str:
+    """Return what a device does; one that is away does nothing."""
+    return device.state if device.presence == "present" else "away"
+
+
 def _print_device(device: "DeviceView", as_json: bool) -> None:
     if as_json:
         print_json(device)
@@ -210,7 +215,7 @@ def _print_device(device: "DeviceView", as_json: bool) -> None:
         fields(
             [
                 ("device", f"{device.name}{f' ({device.kind})' if device.kind else ''}"),
-                ("state", f"{device.state}{f', runs {device.trial}' if device.trial else ''}"),
+                ("state", f"{_state(device)}{f', runs {device.trial}' if device.trial else ''}"),
                 ("registered", f"{moment(device.registered)} ({age(device.registered)})"),
                 ("last seen", f"{moment(device.seen)} ({age(device.seen)})"),
                 ("busy in total", span(device.busy_seconds)),

@@ -19,6 +19,7 @@ from bentham.cli.remote.formatting import (
     number,
     plain,
     print_json,
+    rate,
     rates,
     show,
     span,
@@ -112,11 +113,12 @@ def _explain_study(client: "Client", study: "StudyView", as_json: bool) -> None:
 def _next(following: "Next") -> list[RenderableType]:
     if following.model is None:
         return [Text(plain(following.reason))]
-    rate = following.rate if following.value is None else following.value
+    shown = following.rate if following.value is None else following.value
     return [
         Text(plain(f"Run {following.model}"), style="bold"),
+        *([Text(plain(following.waits))] if following.waits else []),
         Text(plain(following.reason)),
-        Text(f"EI rate: {number(rate)} per second."),
+        Text(f"EI rate: {rate(shown)} per second."),
     ]
 
 
@@ -172,20 +174,20 @@ def _figures(decision: "DecisionView") -> list[tuple[str, str]]:
 
     A warm start is not ranked: its figures are those without running trials.
     """
-    gain, rate = decision.expected_improvement, decision.rate
+    gain, ranked = decision.expected_improvement, decision.rate
     if decision.value is not None:
-        gain, rate = decision.value * decision.cost, decision.value
+        gain, ranked = decision.value * decision.cost, decision.value
     rows = [
         ("expected improvement", f"{number(gain)}, weighted, over all studies that list it"),
         ("expected cost", f"{span(decision.cost)} of device time"),
-        ("EI rate", f"{number(rate)} per second"),
+        ("EI rate", f"{rate(ranked)} per second"),
     ]
     if _counts_running(decision):
         rows.append(
             (
                 "",
                 "given what is running; if nothing else were, it would be "
-                f"{number(decision.rate)} per second",
+                f"{rate(decision.rate)} per second",
             )
         )
     return rows
@@ -193,7 +195,7 @@ def _figures(decision: "DecisionView") -> list[tuple[str, str]]:
 
 def _counts_running(decision: "DecisionView") -> bool:
     """Whether running trials have changed what the decision was ranked by."""
-    return decision.value is not None and number(decision.value) != number(decision.rate)
+    return decision.value is not None and rate(decision.value) != rate(decision.rate)
 
 
 def _changes(decision: "DecisionView", name_of: Naming) -> list[RenderableType]:

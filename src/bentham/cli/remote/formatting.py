@@ -132,7 +132,12 @@ def numbers(values: Sequence[float | None]) -> list[str]:
 
 def rates(values: Sequence[float | None]) -> list[str]:
     """Format the numbers of a column that may differ by orders of magnitude."""
-    return [number(value) if not value else f"{value:.2e}" for value in values]
+    return [rate(value) for value in values]
+
+
+def rate(value: float | None) -> str:
+    """Format a number that may be of any order of magnitude, such as an EI rate."""
+    return f"{value:.2e}" if value else number(value)
 
 
 def spans(values: Sequence[float | None]) -> list[str]:

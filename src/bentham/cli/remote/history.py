@@ -9,6 +9,7 @@ from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, conne
 from bentham.cli.files import check_writable
 from bentham.cli.remote.formatting import print_json
 from bentham.errors import InvalidInput
+from bentham.wording import counted
 
 history_app = typer.Typer(
     help="History: past runs, from which the server learns its prior.", no_args_is_help=True
@@ -43,8 +44,8 @@ def import_history(
         print_json(summary)
     else:
         print(
-            f"Imported {summary.runs:,} runs of {summary.models:,} models in {summary.studies:,} "
-            "studies."
+            f"Imported {counted(summary.runs, 'run')} of {counted(summary.models, 'model')} in "
+            f"{counted(summary.studies, 'study', 'studies')}."
         )
 
 

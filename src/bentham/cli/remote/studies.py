@@ -1,4 +1,4 @@
-"""`bentham study ...`: create, list, show, rename, pause, resume, close and reopen studies."""
+"""`bentham study ...`: create, list, show, rename, pause, resume, close, reopen, wait for."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +19,7 @@ from bentham.cli.remote.stop_options import (
 )
 from bentham.cli.remote.study_create import create
 from bentham.cli.remote.study_page import study_page
+from bentham.cli.remote.study_wait import wait
 
 if TYPE_CHECKING:
     from bentham.wire import StudyView
@@ -37,6 +38,7 @@ NewName = Annotated[str, typer.Argument(metavar="NAME", help="New name.", show_d
 study_app.command("create")(create)
 study_app.command("export")(export)
 study_app.command("record")(record)
+study_app.command("wait")(wait)
 
 
 @study_app.command("list")
@@ -93,11 +95,12 @@ def show_study(
     with connect(server, token_file) as client:
         found = client.study(find_study(client, study).id)  # all fields; lists omit some
         candidates = client.candidates(found.id)
+        waits = client.next_model(found.id).waits if found.state == "open" else ""
     if as_json:
         listed = ", ".join(candidate.model_dump_json() for candidate in candidates)
         print(f'{found.model_dump_json()[:-1]}, "candidates": [{listed}]}}')
     else:
-        show(*study_page(found, candidates))
+        show(*study_page(found, candidates, waits))
 
 
 @study_app.command("rename")

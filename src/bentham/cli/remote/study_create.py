@@ -18,13 +18,15 @@ from bentham.cli.remote.stop_options import (
     stop_rules,
 )
 from bentham.cli.remote.study_page import study_page
+from bentham.cli.remote.study_wait import follow
 from bentham.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bentham.client import Client
-    from bentham.wire import DataAsked
+    from bentham.wire import DataAsked, StudyView
 
 DATA = "Training on data"
+MOST_LISTED = 20
 COLUMN_TYPES = (
     "number", "decimal-comma", "yes-no", "date", "day-first", "month-first", "category",
     "any-spelling", "ignored",
@@ -187,6 +189,9 @@ def create(
             "implies it).",
         ),
     ] = None,
+    following: Annotated[
+        bool, typer.Option("--follow", help="Wait until the study is closed; show its progress.")
+    ] = False,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -235,6 +240,13 @@ def create(
             stop=stop,
             tenant=tenant,
         )
+        if not (following and as_json):
+            _show(created, as_json)
+        if following:
+            follow(client, created, as_json)
+
+
+def _show(created: "StudyView", as_json: bool) -> None:
     if as_json:
         print_json(created)
     else:
@@ -259,11 +271,13 @@ def _data(
     if is_file:
         found, default_target = upload(client, source, tenant=tenant)
     else:
-        found = find_dataset(client, source, tenant=tenant)
+        found = find_dataset(client, source, tenant, "file or dataset")
     target = target or default_target
     if target is None:
-        names = ", ".join(repr(column.name) for column in found.columns[:20])
-        raise InvalidInput(f"name the column to predict with --target; the columns are {names}")
+        raise InvalidInput(
+            f"name the column to predict with --target; the columns are "
+            f"{_listed([column.name for column in found.columns])}"
+        )
     split_request = request_body(
         SplitAsked, **{name: value for name, value in split.items() if value is not None}
     )
@@ -271,6 +285,14 @@ def _data(
     return request_body(
         DataAsked, dataset=found.id, target=target, types=types, split=split_request, **optional
     )
+
+
+def _listed(names: list[str]) -> str:
+    """Return the first names and, if there are many, the number of the others."""
+    if len(names) <= MOST_LISTED:
+        return ", ".join(map(repr, names))
+    shown = ", ".join(map(repr, names[: MOST_LISTED - 1]))
+    return f"{shown} and {len(names) - MOST_LISTED + 1:,} more (see bentham dataset show)"
 
 
 def _read_types(texts: list[str]) -> dict[str, str]:

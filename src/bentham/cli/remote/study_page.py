@@ -18,6 +18,7 @@ from bentham.cli.remote.formatting import (
     span,
     spans,
 )
+from bentham.wording import counted
 
 if TYPE_CHECKING:
     from bentham.wire import Candidate, StudyView
@@ -27,14 +28,18 @@ ORDER = {"observed": 0, "running": 1, "untried": 2, "failed": 3}
 
 
 def study_page(
-    study: "StudyView", candidates: "Sequence[Candidate] | None"
+    study: "StudyView", candidates: "Sequence[Candidate] | None", waits: str = ""
 ) -> list[RenderableType]:
-    """Render a study; with `candidates`, also a table of its scored, running and untried models."""
+    """Render a study; with `candidates`, also a table of its scored, running and untried models.
+
+    `waits` says why no more of it runs.
+    """
     best, trials = study.incumbent, study.trials
     rows = [
         ("study", f"{study.name} ({study.id})"),
         ("tenant", study.tenant),
         ("state", f"{study.state}{f': {study.reason}' if study.reason else ''}"),
+        *([("waits", waits)] if waits else []),
         ("dataset", f"{study.data or study.dataset or '-'}{_size(study)}"),
         *_training(study),
         ("best so far", "-" if best is None else f"{number(best.score)} by {best.model}"),
@@ -154,7 +159,7 @@ def _size(study: "StudyView") -> str:
 def _stops(study: "StudyView") -> str:
     stop = study.stop
     rules = [
-        stop.trials is not None and f"after {stop.trials} trials",
+        stop.trials is not None and f"after {counted(stop.trials, 'trial')}",
         stop.cost is not None and f"after {span(stop.cost)} of device time",
         stop.deadline is not None and f"at {moment(stop.deadline)}",
         stop.expected_gain is not None

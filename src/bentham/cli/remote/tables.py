@@ -100,11 +100,12 @@ def _widths(
     columns: Sequence[TableColumn], texts: Sequence[Sequence[str]], width: int
 ) -> tuple[list[int], list[str]]:
     """Return the width of each column, 0 if it is left out, and the names of those left out."""
-    full, least = [], []
+    complete, headed, least = [], [], []
     for column, own in zip(columns, texts, strict=True):
         heading = max(map(cell_len, column.name.split(" ")))
         longest = max([heading, *map(cell_len, own)])
-        full.append(max(longest, cell_len(column.name)))
+        complete.append(longest)
+        headed.append(max(longest, cell_len(column.name)))
         if column.wraps:
             words = [cell_len(word) for text in own for word, _ in _words(text)]
             wrapped = max([min(longest, NARROWEST), *words])
@@ -113,18 +114,20 @@ def _widths(
     kept = list(range(len(columns)))
     optional = [at for at in kept if columns[at].optional]
     for at in sorted(optional, key=lambda at: (-columns[at].optional, -at)):
-        if _taken(least, kept) <= width:
+        if _taken([least[at] for at in kept]) <= width:
             break
         kept.remove(at)
     given = {at: least[at] for at in kept}
-    _shrink(given, columns, _taken(least, kept) - width)
-    _grow(given, full, width - FRAME * len(kept) - 1 - sum(given.values()))
+    _shrink(given, columns, _taken(list(given.values())) - width)
+    for wanted in (complete, headed):  # a heading on two lines is better than a value on two
+        _grow(given, wanted, width - _taken(list(given.values())))
     left_out = [column.name for at, column in enumerate(columns) if at not in given]
     return [given.get(at, 0) for at in range(len(columns))], left_out
 
 
-def _taken(widths: Sequence[int], kept: Sequence[int]) -> int:
-    return sum(widths[at] + FRAME for at in kept) + 1
+def _taken(widths: Sequence[int]) -> int:
+    """Return the width of a table with columns of these widths."""
+    return sum(widths) + FRAME * len(widths) + 1
 
 
 def _shrink(given: dict[int, int], columns: Sequence[TableColumn], excess: int) -> None:
@@ -134,10 +137,10 @@ def _shrink(given: dict[int, int], columns: Sequence[TableColumn], excess: int) 
         given[widest] = max(1, given[widest] - 1)
 
 
-def _grow(given: dict[int, int], full: Sequence[int], spare: int) -> None:
+def _grow(given: dict[int, int], wanted: Sequence[int], spare: int) -> None:
     """Give the spare width to the columns that need the least more, so that most are complete."""
-    for at in sorted(given, key=lambda at: full[at] - given[at]):
-        more = max(0, min(spare, full[at] - given[at]))
+    for at in sorted(given, key=lambda at: wanted[at] - given[at]):
+        more = max(0, min(spare, wanted[at] - given[at]))
         given[at] += more
         spare -= more
 

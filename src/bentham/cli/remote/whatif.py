@@ -11,6 +11,7 @@ from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, conne
 from bentham.cli.progress import progress_bar
 from bentham.cli.remote.formatting import grid, number, plain, print_json, show, span
 from bentham.errors import InvalidInput, ServiceError
+from bentham.wording import counted
 
 if TYPE_CHECKING:
     from bentham.client import Client
@@ -94,11 +95,12 @@ def _wait_for(client: "Client", job: "WhatIf") -> "WhatIf":
 def page(found: "WhatIf") -> list[RenderableType]:
     """Render the result: one sentence, then a table by number of devices, then notes."""
     parts: list[RenderableType] = [Text(sentence(found), style="bold")]
+    studies = counted(found.studies, "open study", "open studies")
     if found.answers and not _already_reached(found):
         parts += [Text(""), _table(found)]
         parts.append(
             Text(
-                f"Estimated mean regret over {found.studies:,} open studies is "
+                f"Estimated mean regret over {studies} is "
                 f"{number(found.estimate)} now. Times are medians over {found.simulated} samples "
                 "from the posterior, bands run from the 10th to the 90th percentile; - and ? "
                 "mean later than the simulated period."

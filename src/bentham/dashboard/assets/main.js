@@ -22,6 +22,10 @@ const PAGES = [
   { path: "decisions", module: "decisions", detail: "decision" },
 ];
 const LOADING_MILLISECONDS = 250;
+const NO_DEVICE = {
+  admin: "Work waits and no device is alive. Start a worker on a machine that can reach this server: bentham worker.",
+  tenant: "Your work waits because no device is alive. The operator is shown this, too.",
+};
 
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
@@ -32,6 +36,7 @@ const spoken = document.getElementById("spoken");
 let session = null;
 let shown = null; // aborts the page that is shown
 let pageShown = false; // whether any page has been shown
+let noDevice = false; // whether work waits and no device is alive
 const failing = new Map(); // failed updates -> error message
 
 async function start() {
@@ -53,6 +58,7 @@ async function enter(found) {
     return;
   }
   session = found;
+  noDevice = found.no_device;
   fill(nav);
   fill(
     tools,
@@ -62,6 +68,7 @@ async function enter(found) {
     h("button.plain", { type: "button", onclick: signOut }, "Sign out"),
   );
   await live.start(session.events);
+  checkSession(); // a message may have been sent before the stream was open
   await route();
 }
 
@@ -69,6 +76,7 @@ async function enter(found) {
 async function leave(note = "") {
   shown?.abort();
   session = null;
+  noDevice = false;
   pageShown = true;
   failing.clear();
   live.stop();
@@ -103,7 +111,12 @@ async function checkSession() {
   } catch (error) {
     if (error.status !== 401) return; // the server cannot be reached
   }
-  if (session === null || found?.id === session.id) return;
+  if (session === null) return;
+  if (found?.id === session.id) {
+    noDevice = found.no_device;
+    drawBanner();
+    return;
+  }
   if (found === null) {
     await leave("Your session has ended. Sign in again to continue.");
     return;
@@ -116,6 +129,13 @@ async function checkSession() {
 
 signedOut.addEventListener("end", checkSession);
 live.addEventListener("trouble", checkSession);
+live.listen((event) => {
+  if (event === null) checkSession(); // messages may have been missed
+  else if (event.kind === "no-device") {
+    noDevice = event.no_device;
+    drawBanner();
+  }
+}, new AbortController().signal);
 
 // -- routing
 
@@ -226,7 +246,10 @@ function drawBanner() {
   const text = live.state === "lost"
     ? `The connection was lost${when}. The data may be out of date; reconnecting.`
     : reason && `The data may be out of date: an update failed; retrying. ${reason}`;
-  if (banner.textContent !== (text ?? "")) fill(banner, text && h("p.notice.warn", {}, text));
+  const texts = [text, noDevice && NO_DEVICE[session.role]].filter(Boolean);
+  if (banner.textContent !== texts.join("")) {
+    fill(banner, texts.map((each) => h("p.notice.warn", {}, each)));
+  }
 }
 
 // Run an update; if it fails, report that the page may be out of date.

@@ -22,6 +22,17 @@ async def show_overview(request: Request) -> Response:
     return answered(await context_of(request).service.overview(token_of(request)))
 
 
+@router.get("/status", response_model=wire.StatusView, tags=["overview"])
+async def show_status(
+    request: Request,
+    limit: Annotated[
+        int, Query(ge=1, le=wire.MOST_SHOWN, description="The maximum number in each list.")
+    ] = 20,
+) -> Response:
+    """Show what runs now, for whom, and why nothing else does; a tenant sees its own part."""
+    return answered(await look(request, queries.status, limit))
+
+
 @router.get("/trend", response_model=wire.Trend, tags=["overview"])
 async def show_trend(
     request: Request,

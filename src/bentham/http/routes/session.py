@@ -9,7 +9,7 @@ from bentham.http.context import context_of, look, request_id, session_of
 from bentham.http.openapi import PROBLEMS
 from bentham.http.responses import answered
 from bentham.http.sessions import ENDED, Session
-from bentham.service import Caller, Forbidden, Unauthenticated, queries, shown_kinds
+from bentham.service import MESSAGES, Caller, Forbidden, Unauthenticated, queries, shown_kinds
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS, tags=["session"])
 logger = structlog.get_logger("bentham.http")
@@ -24,15 +24,14 @@ async def sign_in(request: Request, body: wire.SignIn) -> Response:
     and when the server restarts.
     """
     context, token = context_of(request), body.token.strip()
-    caller = await context.service.read(token, queries.caller)
-    if caller.role == "device":
-        raise Forbidden("a device token cannot sign in; use an admin's or a tenant's token")
+    caller, no_device = await context.service.read(token, queries.session)
+    _refuse_device(caller)
     previous = session_of(request)
     if previous is not None:
         context.sessions.end(previous)
     session, cookie = context.sessions.begin(caller.token, token, body.keep)
     logger.info("signed in", token=caller.token, request=request_id(request))
-    response = _session_response(session, caller, session.csrf)
+    response = _session_response(request, session.name, caller, no_device, session.csrf)
     response.headers["set-cookie"] = cookie
     return response
 
@@ -41,11 +40,14 @@ async def sign_in(request: Request, body: wire.SignIn) -> Response:
     "/session", response_model=wire.SessionView, responses={204: {"description": "Not signed in."}}
 )
 async def show_session(request: Request) -> Response:
-    """Show who is signed in by the cookie; 204 without a cookie."""
-    if session_of(request) is None and "authorization" not in request.headers:
+    """Show whose the token is, or who is signed in by the cookie; 204 without either."""
+    session = session_of(request)
+    if session is None and "authorization" not in request.headers:
         return Response(status_code=204)
-    session = _required_session(request)
-    return _session_response(session, await look(request, queries.owner))
+    caller, no_device = await look(request, queries.session)
+    _refuse_device(caller)
+    name = caller.token if session is None else session.name
+    return _session_response(request, name, caller, no_device)
 
 
 @router.delete("/session", status_code=204, response_class=Response)
@@ -55,6 +57,11 @@ async def sign_out(request: Request) -> Response:
     return Response(status_code=204, headers={"set-cookie": cookie})
 
 
+def _refuse_device(caller: Caller) -> None:
+    if caller.role == "device":
+        raise Forbidden("a device token cannot sign in; use an admin's or a tenant's token")
+
+
 def _required_session(request: Request) -> Session:
     session = session_of(request)
     if session is None:
@@ -62,14 +69,18 @@ def _required_session(request: Request) -> Session:
     return session
 
 
-def _session_response(session: Session, caller: Caller, csrf: str | None = None) -> Response:
+def _session_response(
+    request: Request, name: str, caller: Caller, no_device: bool, csrf: str | None = None
+) -> Response:
     return answered(
         {
-            "id": session.name,
+            "id": name,
             "role": caller.role,
             "tenant": caller.tenant,
             "csrf": csrf,
             "version": __version__,
-            "events": shown_kinds(),
+            "largest_upload": context_of(request).largest_upload,
+            "events": [*shown_kinds(), *MESSAGES],
+            "no_device": no_device,
         }
     )

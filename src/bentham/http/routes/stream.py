@@ -27,8 +27,9 @@ async def stream_events(request: Request) -> Response:
     """Stream events as they happen: all events for an admin, its own for a tenant.
 
     `Last-Event-ID` resumes the stream after that event. An event `reset` means that events were
-    missed: read the current state again. A stream opened by cookie keeps its session in use, and
-    ends with it.
+    missed: read the current state again. Messages without an id are not in the log: `device-away`
+    and `device-back` for an admin, and `no-device` when it changes whether work waits while no
+    device is alive. A stream opened by cookie keeps its session in use, and ends with it.
     """
     token = token_of(request)
     caller = await look(request, queries.owner)
@@ -96,6 +97,5 @@ def _is_valid(context: Context, token: str, session: Session | None) -> bool:
 
 
 def _line(message: Told) -> bytes:
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
-        message.number, message.kind.encode(), encoded(message.view),
-    )  # fmt: skip
+    number = b"" if message.number is None else b"id: %d\n" % message.number
+    return b"%sevent: %s\ndata: %s\n\n" % (number, message.kind.encode(), encoded(message.view))

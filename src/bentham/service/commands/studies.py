@@ -17,13 +17,13 @@ from bentham.service.fold import events
 from bentham.service.fold.entities import Dataset, Description, Study, Tenant
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views import queries
-from bentham.spelling import did_you_mean
 from bentham.training.catalog import Catalog
 from bentham.training.dataset import ColumnSummary, DataFile, Format
 from bentham.training.plan import plan
 from bentham.training.spaces import CandidateModel
 from bentham.training.training_plan import PlanRequest, SplitRequest
 from bentham.wire.studies import DEFAULT_CANDIDATES
+from bentham.wording import did_you_mean
 
 BY_REQUEST = "closed by request"  # why a study is closed, if no stop rule has closed it
 MOST_STUDIES = 1_000_000

@@ -14,8 +14,8 @@ from bentham.service.engine.turn import Turn, allowed
 from bentham.service.fold import events
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views import queries
-from bentham.spelling import did_you_mean
 from bentham.tables import History, read_history
+from bentham.wording import did_you_mean
 
 MOST_TENANTS, MOST_TOKENS = 100_000, 1_000_000
 # The covariance is a matrix over all models, so their number must be limited.

@@ -315,6 +315,7 @@ class Engine:
                 self._carry_out(batch[-1])
             if self.working.pending:
                 await self._commit_or_wait(batch)
+            self.working.announce(self.feeds, self.describe)
         except BaseException:
             for request in batch:
                 request.refusal = Unready(

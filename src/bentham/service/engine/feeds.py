@@ -22,9 +22,9 @@ class FeedEvent(NamedTuple):
 
 
 class Told(NamedTuple):
-    """An event of a feed as a listener receives it."""
+    """An event of a feed as a listener receives it; a message that is no event has no number."""
 
-    number: int
+    number: int | None
     kind: str
     view: dict[str, Any]
 
@@ -61,8 +61,17 @@ class Feeds:
     ) -> None:
         """Add an event to a feed; its view is built once, and only if there are listeners."""
         self._kept.setdefault(tenant, deque(maxlen=KEPT)).append(event)
+        self._send(tenant, event.number, event.kind, view)
+
+    def tell(self, tenant: str | None, kind: str, view: Callable[[], dict[str, Any]]) -> None:
+        """Send a message that is not an event, and that a client that reconnects does not get."""
+        self._send(tenant, None, kind, view)
+
+    def _send(
+        self, tenant: str | None, number: int | None, kind: str, view: Callable[[], dict[str, Any]]
+    ) -> None:
         if listeners := self._listeners.get(tenant):
-            message = Told(event.number, event.kind, view())
+            message = Told(number, kind, view())
             for subscription in listeners:
                 subscription.put(message)
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 from bentham.service.fold.entities import Dataset, Device, Study, Tenant, Token, Trial
 from bentham.service.fold.pool import Pool
 from bentham.service.refusals import Forbidden, Invalid, Missing, Unauthenticated
-from bentham.spelling import did_you_mean
+from bentham.wording import did_you_mean
 
 _FORM = re.compile(r"bth_([0-9a-f]{12})_([0-9a-f]{64})")
 NO_TOKEN = "send a token: Authorization: Bearer bth_..."

@@ -79,6 +79,8 @@ class Look(Turn):
     def __init__(self, state: WorkingState, caller: Caller):
         super().__init__(state, caller)
         self.pool = state.pool
+        # Whether work of the caller, or any work for an operator, waits with no device present.
+        self.no_device = state.watch.no_device(caller.tenant)
 
 
 def allowed(

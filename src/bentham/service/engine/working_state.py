@@ -7,8 +7,10 @@ from typing import Any, Protocol
 from bentham.service.engine.clock import Clock
 from bentham.service.engine.feeds import FeedEvent, Feeds
 from bentham.service.engine.leases import Leases, Terms
+from bentham.service.engine.notes import Note, note_of
 from bentham.service.engine.rules import closings, consequences, ending_by_gain, overdue
 from bentham.service.engine.scope import SERVER, Caller
+from bentham.service.engine.watch import Watch
 from bentham.service.fold import events
 from bentham.service.fold.entities import Study
 from bentham.service.fold.pool import Pool
@@ -59,7 +61,9 @@ class WorkingState:
         # The committed tokens: callers are looked up here before their turn.
         self.tokens = dict(pool.tokens)
         self.applying = False  # whether the pool may be half changed
+        self.watch = Watch(pool, self.leases)
         self._feed_events: list[tuple[str | None, FeedEvent]] = []
+        self._notes: list[Note] = []
         self._unchecked: list[Study] = []  # studies whose stop rules are still to be checked
         self._clock, self._observer = clock, observer
         self.renew_all()
@@ -87,8 +91,9 @@ class WorkingState:
 
     def pass_time(self) -> None:
         """Apply the events that are due by time alone."""
-        now = self.now()
-        for new_events in overdue(self.pool, self.leases, now, self._clock.instant()):
+        now, instant = self.now(), self._clock.instant()
+        self.watch.look(now, instant)
+        for new_events in overdue(self.pool, self.leases, now, instant):
             self.record(new_events, now)
         if not self._unchecked:
             self._unchecked = ending_by_gain(self.pool)
@@ -113,6 +118,8 @@ class WorkingState:
         if owner:
             number = pool.tenants[owner].events
             self._feed_events.append((owner, FeedEvent(number, kind, subject, now)))
+        if (note := note_of(pool, event)) is not None:
+            self._notes.append(note)
         instant = self._clock.instant()
         if isinstance(event, events.TrialLeased):
             self.leases.grant(subject, instant)
@@ -122,17 +129,21 @@ class WorkingState:
         elif isinstance(event, events.DeviceLeft):
             self.leases.forget(event.name)
         if device := entry.alive(pool, event):
-            self.leases.saw(device, instant, now)
+            self.saw(device)
         self.applying = False
         return subject
 
     def renew_all(self) -> None:
-        """Give all running trials a full lease, and count all devices as seen now."""
+        """Give all running trials a full lease, and count the devices as seen now.
+
+        Those that are away stay away until their next sign of life.
+        """
         instant, now = self._clock.instant(), self.now()
         for trial in self.pool.running:
             self.leases.grant(trial, instant)
         for device in self.pool.devices:
-            self.leases.saw(device, instant, now)
+            if device not in self.leases.away:
+                self.leases.saw(device, instant, now)
 
     def renew(self, trial: str, device: str) -> None:
         """Renew the lease of a trial whose device reports that it still runs."""
@@ -141,7 +152,8 @@ class WorkingState:
 
     def saw(self, device: str) -> None:
         """Record a sign of life of a device."""
-        self.leases.saw(device, self._clock.instant(), self.now())
+        if self.leases.saw(device, self._clock.instant(), self.now()):
+            self.watch.back(device)
 
     def committed(self, feeds: Feeds, describe: Describe) -> None:
         """Notify listeners of the pending events, which are in the log now."""
@@ -151,3 +163,15 @@ class WorkingState:
                 self.tokens[feed_event.subject] = self.pool.tokens[feed_event.subject]
             feeds.publish(tenant, feed_event, partial(describe, self, feed_event))
         self._feed_events = []
+        for note in self._notes:
+            note.write()
+        self._notes = []
+
+    def announce(self, feeds: Feeds, describe: Describe) -> None:
+        """Log, and tell listeners, what has changed without an event."""
+        notes, messages = self.watch.take()
+        for note in notes:
+            note.write()
+        for tenant, kind, subject in messages:
+            message = FeedEvent(0, kind, subject, self.now())
+            feeds.tell(tenant, kind, partial(describe, self, message))

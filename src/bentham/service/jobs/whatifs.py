@@ -34,6 +34,7 @@ class Question:
     draws: int
     sequence: int  # the last event before it was asked
     time: float
+    away: tuple[str, ...] = ()  # devices that did not count
 
 
 class Forecaster(Protocol):
@@ -77,7 +78,9 @@ class WhatIfs:
             "draws": body.draws, "simulated": 0, "studies": moment.studies,
             "sequence": moment.sequence, "answers": [], "curves": [], "notes": [],
         }  # fmt: skip
-        self._questions[name] = Question(regret, devices, body.draws, moment.sequence, moment.time)
+        self._questions[name] = Question(
+            regret, devices, body.draws, moment.sequence, moment.time, moment.away
+        )
         self._waiting.append(name)
         if key:
             self._keys[key] = name

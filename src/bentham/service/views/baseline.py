@@ -12,6 +12,7 @@ from itertools import islice
 
 import structlog
 
+from bentham.service.engine.leases import Leases
 from bentham.service.fold.pool import Pool
 from bentham.service.views.round_robin import EARLIER_TRIALS, MOST_TRIALS, Replay, replayed
 
@@ -37,7 +38,7 @@ class Replays:
         """Return the latest replay; None if there is none yet, or no trial has ended."""
         return self._kept if pool is self._pool else None
 
-    def renew(self, pool: Pool, now: float) -> Future[None] | None:
+    def renew(self, pool: Pool, leases: Leases, now: float) -> Future[None] | None:
         """Start another replay if one is due; return what to wait for if there is none yet.
 
         Takes half a millisecond on the caller's thread.
@@ -49,7 +50,8 @@ class Replays:
             self._sequence = pool.sequence
             latest = list(islice(reversed(pool.trials.values()), MOST_TRIALS + EARLIER_TRIALS))
             trials, before = latest[MOST_TRIALS - 1 :: -1], latest[MOST_TRIALS:]
-            work = partial(replayed, trials, dict.fromkeys(pool.devices, now), before, _pause)
+            devices = {name: leases.away_since(name) or now for name in pool.devices}
+            work = partial(replayed, trials, devices, before, _pause)
             self._work = self._thread.submit(self._compute, pool, work)
         return self._work if self._kept is None else None
 

@@ -212,12 +212,15 @@ def _duration(trial: Trial | None) -> float | None:
     return None if trial is None or trial.ended is None else trial.ended - trial.started
 
 
-def device_view(device: Device, seen: float | None) -> View:
-    """Return the view of a device; `seen` is when it was last seen."""
+def device_view(device: Device, leases: Leases) -> View:
+    """Return the view of a device; its signs of life are known only to the leases."""
+    seen, away_since = leases.seen(device.name), leases.away_since(device.name)
     return {
         "name": device.name,
         "kind": device.kind,
         "state": "idle" if device.trial is None else "busy",
+        "presence": "present" if away_since is None else "away",
+        "away_since": away_since,
         "trial": None if device.trial is None else device.trial.id,
         "registered": device.registered,
         "seen": device.registered if seen is None else seen,
@@ -375,7 +378,7 @@ def answer(
     device = pool.devices.get(subject) or pool.departed.get(subject)
     if device is None or asker not in ("", device.token):
         raise Conflicting(f"device {subject!r} has left; register it again")
-    return device_view(device, leases.seen(subject))
+    return device_view(device, leases)
 
 
 def history_view(pool: Pool, place: int) -> View:

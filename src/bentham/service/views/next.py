@@ -1,33 +1,29 @@
 """The model that would be run next for a study, and the reason in words."""
 
 from bentham.core import First, Reason
-from bentham.service.fold.entities import Study
+from bentham.service.engine.turn import Look
+from bentham.service.fold.entities import DAY, Study
 from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View
 
-_WAITS = {
-    "running-trials": "The tenant is at its limit of running trials, so this waits for one to "
-    "end. ",
-    "device-time": "The tenant has used up its device time for today, so this waits for the next "
-    "day (UTC). ",
-}
 _BOUND = "the highest upper confidence bound relative to its cost"
 _GAIN = "the highest expected improvement"
 _BY_GAIN = ("joint", "mdmt")  # policies whose value is an expected improvement relative to cost
 
 
-def next_view(pool: Pool, study: Study, now: float) -> View:
-    """Return the model that the policy would run next for a study, and why.
+def next_view(look: Look, study: Study) -> View:
+    """Return the model that the policy would run next for a study, why, and why it waits.
 
     The order among studies is not shown. Takes as long as a decision within the study, a
     millisecond or two.
     """
+    pool = look.pool
     first = pool.scheduler.first(study.id) if study.served else None
     figures: View = dict.fromkeys(("model", "expected_improvement", "cost", "rate", "value"))
     if first is None:
-        return {"study": study.id, **figures, "reason": _nothing(study)}
+        return {"study": study.id, **figures, "reason": _nothing(study), "waits": ""}
     if pool.scheduler.satisfied(study.id):
-        return {"study": study.id, **figures, "reason": _satisfied(pool, study)}
+        return {"study": study.id, **figures, "reason": _satisfied(pool, study), "waits": ""}
     figures = {
         "model": first.model,
         "expected_improvement": first.expected_improvement,
@@ -35,8 +31,56 @@ def next_view(pool: Pool, study: Study, now: float) -> View:
         "rate": first.expected_improvement / first.cost,
         "value": first.value,
     }
-    waits = _WAITS.get(study.tenant.reached_limit(now) or "", "")
-    return {"study": study.id, **figures, "reason": waits + _why(pool, study, first)}
+    return {
+        "study": study.id,
+        **figures,
+        "reason": _why(pool, study, first),
+        "waits": _waits(look, study),
+    }
+
+
+def idle_reason(look: Look, study: Study) -> str:
+    """Return why nothing of a study runs, in words; empty if something does."""
+    if study.counts["running"]:
+        return ""
+    if not study.served or not study.untried:
+        return _nothing(study)
+    return _waits(look, study)
+
+
+def _waits(look: Look, study: Study) -> str:
+    """Return why no more of a study runs although models are left; empty if nothing prevents it.
+
+    A tenant learns nothing of others, only whether any device is alive.
+    """
+    tenant, operator = study.tenant, look.scope.everything
+    limit = tenant.reached_limit(look.now)
+    if limit is not None:
+        whose = f"The limit of {tenant.name}" if operator else "Your limit"
+        remedy = "raise it" if operator else "ask the operator to raise it"
+        if limit == "running-trials":
+            most = int(tenant.limits["running_trials"] or 0)
+            trials = "1 running trial" if most == 1 else f"{most:,} running trials"
+            return f"{whose} of {trials} is reached; {remedy}, or wait for one to end."
+        seconds = _span(tenant.limits["device_seconds_per_day"] or 0.0)
+        left = _span(DAY - look.now % DAY)
+        return (
+            f"{whose} of {seconds} of device time a day is used up; {remedy}, or wait for the next "
+            f"day (UTC), which begins in {left}."
+        )
+    if look.leases.present == 0:
+        remedy = "start a worker" if operator else "the operator must start a worker"
+        return f"No device is alive to run it; {remedy}."
+    if study.counts["running"]:
+        return ""
+    return "No device is free for it yet: each runs what is expected to gain the most per second."
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
 
 
 def _nothing(study: Study) -> str:

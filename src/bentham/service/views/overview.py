@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from bentham.core.gaussian.shortfall import Shortfall
 from bentham.core.theory.regret import happiness
-from bentham.service.engine.scope import Scope
+from bentham.service.engine.turn import Look
 from bentham.service.fold.entities import Study, Tenant
-from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View, limits_view
 from bentham.service.views.estimates import Estimates, mean_band
 
@@ -18,7 +17,8 @@ class Moment(NamedTuple):
 
     time: float
     sequence: int  # the last event
-    devices: int
+    devices: int  # those that are present
+    away: tuple[str, ...]
     studies: int  # open ones
     regret: float
 
@@ -54,21 +54,22 @@ class RegretSum:
         return happiness(gap, gap + sum(self._gained))
 
 
-def moment_of(pool: Pool, estimates: Estimates, now: float) -> Moment:
+def moment_of(look: Look, estimates: Estimates) -> Moment:
     """Return the figures of the whole pool that others than the overview use, too."""
+    pool, leases = look.whole(), look.leases
     studies = _open(study for tenant in pool.tenants.values() for study in tenant.current.values())
     regret = RegretSum(studies, estimates.estimate(pool, studies)).mean()
-    return Moment(now, pool.sequence, len(pool.devices), len(studies), regret)
+    away = tuple(leases.away)
+    return Moment(look.now, pool.sequence, leases.present, away, len(studies), regret)
 
 
-def overview_view(
-    pool: Pool, scope: Scope, estimates: Estimates, now: float, latency: View | None = None
-) -> View:
+def overview_view(look: Look, estimates: Estimates, latency: View | None = None) -> View:
     """Return the regret estimate, shares of device time, queue and throughput.
 
     Takes about three microseconds for each study that is not closed, plus the time of new
     estimates.
     """
+    pool, scope, leases, now = look.pool, look.scope, look.leases, look.now
     own = scope.tenant_name
     total_used = sum(_used(tenant, now) for tenant in scope.tenants())
     studies = _open(scope.current())
@@ -82,7 +83,9 @@ def overview_view(
                 "tenant": tenant.name,
                 "weight": tenant.weight,
                 "limits": limits_view(tenant),
+                "reached": tenant.reached_limit(now),
                 "open_studies": len(own_studies),
+                "untried_arms": sum(study.untried for study in own_studies),
                 "running_trials": len(tenant.running),
                 "device_seconds": used,
                 "device_seconds_today": tenant.seconds_today(now),
@@ -91,7 +94,7 @@ def overview_view(
                 "happiness": part.happiness(),
             }
         )
-    busy = sum(device.trial is not None for device in pool.devices.values())
+    counts = {"present": leases.present, "busy": len(pool.running), "away": len(leases.away)}
     return {
         "time": now,
         **total.regret(),
@@ -105,7 +108,8 @@ def overview_view(
             "last_ten_minutes": pool.throughput.ended(now, 10, own),
             "last_hour": pool.throughput.ended(now, 60, own),
         },
-        "devices": None if own else {"registered": len(pool.devices), "busy": busy},
+        "devices": None if own else counts,
+        "no_device": look.no_device,
         "decisions": sum(len(tenant.trials) for tenant in scope.tenants()),
         "leases_lost": sum(tenant.leases_lost for tenant in scope.tenants()),
         "latency": None if own else latency,

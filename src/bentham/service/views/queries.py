@@ -31,6 +31,7 @@ from bentham.service.views.heatmap import heatmap_items, in_turns
 from bentham.service.views.next import next_view
 from bentham.service.views.overview import Moment, moment_of, overview_view
 from bentham.service.views.scripts import study_script
+from bentham.service.views.status import status_view
 from bentham.service.views.timeline import timeline_view
 from bentham.service.views.trend import trend_view
 from bentham.training.catalog import Catalog
@@ -46,16 +47,16 @@ Run = tuple[str, str, float, float | None]  # a past run: dataset, model, score,
 # -- the caller
 
 
-@allowed(*EVERY_ROLE)
-def caller(look: Look) -> Caller:
-    """Return the caller."""
-    return look.caller
-
-
 @allowed(*OWNERS)
 def owner(look: Look) -> Caller:
     """Return the caller, an admin or a tenant."""
     return look.caller
+
+
+@allowed(*EVERY_ROLE)
+def session(look: Look) -> tuple[Caller, bool]:
+    """Return the caller, and whether its work waits with no device present."""
+    return look.caller, look.no_device
 
 
 @allowed(*ADMIN)
@@ -121,7 +122,7 @@ def candidates(look: Look, name: str) -> list[View]:
 @allowed(*OWNERS)
 def next_of(look: Look, name: str) -> View:
     """Return the model that would be run next for a study."""
-    return next_view(look.pool, look.scope.study(name), look.now)
+    return next_view(look, look.scope.study(name))
 
 
 @allowed(*OWNERS)
@@ -188,13 +189,13 @@ def decisions(look: Look, leased: list[tuple[float, TrialLeased]]) -> list[View]
 @allowed(*RUNNERS)
 def devices(look: Look) -> list[View]:
     """Return all devices for an admin; for a device's token, those that it registered."""
-    return [device_view(each, look.leases.seen(each.name)) for each in look.scope.devices()]
+    return [device_view(each, look.leases) for each in look.scope.devices()]
 
 
 @allowed(*RUNNERS)
 def device(look: Look, name: str) -> View:
     """Return one device."""
-    return device_view(look.scope.device(name), look.leases.seen(name))
+    return device_view(look.scope.device(name), look.leases)
 
 
 # -- datasets
@@ -267,13 +268,21 @@ def head(look: Look) -> int:
 @allowed(*OWNERS)
 def overview(look: Look, estimates: Estimates, latency: View | None) -> View:
     """Return the regret estimate, device time by tenant, queue and throughput."""
-    return overview_view(look.pool, look.scope, estimates, look.now, latency)
+    return overview_view(look, estimates, latency)
+
+
+@allowed(*OWNERS)
+def status(look: Look, limit: int) -> View:
+    """Return what runs now, for whom, and why nothing else does."""
+    return status_view(look, limit)
 
 
 @allowed(*OWNERS)
 def begin_replay(look: Look, replays: Replays) -> Future[None] | None:
     """Start the comparison with round robin, for an operator; return what to wait for, if any."""
-    return replays.renew(look.whole(), look.now) if look.scope.everything else None
+    if not look.scope.everything:
+        return None
+    return replays.renew(look.whole(), look.leases, look.now)
 
 
 @allowed(*OWNERS)
@@ -288,7 +297,7 @@ def trend(
 @allowed(*OWNERS)
 def timeline(look: Look, seconds: float, limit: int) -> View:
     """Return which device ran what, and for which tenant."""
-    return timeline_view(look.pool, look.scope, look.now, seconds, limit)
+    return timeline_view(look.pool, look.scope, look.leases, look.now, seconds, limit)
 
 
 @allowed(*OWNERS)
@@ -317,20 +326,20 @@ def costs(look: Look) -> View:
 @allowed(*ADMIN)
 def moment(look: Look, estimates: Estimates) -> Moment:
     """Return the figures of the pool that a what-if starts from."""
-    return moment_of(look.whole(), estimates, look.now)
+    return moment_of(look, estimates)
 
 
 @allowed(*RUNNERS)
-def gauges(look: Look, estimates: Estimates) -> dict[str, float]:
-    """Return the pool's gauges for a monitoring system."""
+def gauges(look: Look, estimates: Estimates) -> tuple[dict[str, float | dict[str, float]], int]:
+    """Return the pool's gauges (a dict has a value for each label), and the number of events."""
     pool = look.whole()
-    found, busy = moment_of(pool, estimates, look.now), len(pool.running)
+    found, busy = moment_of(look, estimates), len(pool.running)
     return {
         "bentham_leases_lost": pool.leases_lost,
-        "bentham_event_log_head": found.sequence,
         "bentham_regret_estimate": found.regret,
-        "bentham_devices": found.devices,
+        "bentham_work_without_devices": look.no_device,
+        "bentham_devices": {"present": found.devices, "away": len(found.away)},
         "bentham_devices_busy": busy,
         "bentham_device_utilisation": busy / found.devices if found.devices else 0.0,
         "bentham_studies_open": found.studies,
-    }
+    }, found.sequence

@@ -3,8 +3,9 @@
 Every study runs its own trials in their original order, each with its original duration and score;
 only the order among studies differs. A free device serves the next study after the one served last,
 among those that exist already and have a trial left. A device is present from the start of its
-first trial until the end of its last, or until now if it is still registered. The time that real
-devices take to request a trial is not counted, which slightly favours round robin.
+first trial until the end of its last, or until now (its last sign of life, if it is away) if it is
+still registered. The time that real devices take to request a trial is not counted, which slightly
+favours round robin.
 """
 
 from bisect import bisect_right, insort

@@ -5,10 +5,10 @@ from bentham.service.fold.entities import Study
 from bentham.service.fold.pool import Pool
 from bentham.service.refusals import Conflicting, Invalid, Missing
 from bentham.service.views.entities import training_view
-from bentham.spelling import did_you_mean
 from bentham.training.catalog import Catalog
 from bentham.training.script import script
 from bentham.training.training_plan import TrainingPlan
+from bentham.wording import did_you_mean
 
 
 def study_script(pool: Pool, study: Study, model: str | None, catalog: Catalog) -> str:

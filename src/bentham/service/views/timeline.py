@@ -2,6 +2,7 @@
 
 from itertools import islice
 
+from bentham.service.engine.leases import Leases
 from bentham.service.engine.scope import Scope
 from bentham.service.fold.entities import Trial
 from bentham.service.fold.pool import Pool
@@ -12,7 +13,9 @@ from bentham.service.views.entities import View
 FURTHER = 1000
 
 
-def timeline_view(pool: Pool, scope: Scope, now: float, seconds: float, limit: int) -> View:
+def timeline_view(
+    pool: Pool, scope: Scope, leases: Leases, now: float, seconds: float, limit: int
+) -> View:
     """Return the trials that ran in the last `seconds`, newest first, up to `limit`, and devices.
 
     Running trials are included first, however long they have run. Takes a microsecond for each
@@ -37,8 +40,8 @@ def timeline_view(pool: Pool, scope: Scope, now: float, seconds: float, limit: i
     return {
         "time": now,
         "since": since,
-        "devices": _devices(pool, scope, shown),
-        "trials": [_run_view(trial) for trial in shown],
+        "devices": _devices(pool, scope, leases, shown),
+        "trials": [run_view(trial) for trial in shown],
         "cut": cut,
     }
 
@@ -47,8 +50,8 @@ def _number(trial: Trial) -> int:
     return trial.number
 
 
-def _devices(pool: Pool, scope: Scope, shown: list[Trial]) -> list[View]:
-    """Return the devices of the trials shown; for an operator, also all current devices.
+def _devices(pool: Pool, scope: Scope, leases: Leases, shown: list[Trial]) -> list[View]:
+    """Return the devices of the trials shown; for an operator, also all that are present.
 
     For a tenant, a device is busy only while it runs a trial of that tenant: its use by others is
     not revealed.
@@ -56,12 +59,15 @@ def _devices(pool: Pool, scope: Scope, shown: list[Trial]) -> list[View]:
     kinds = {trial.device: trial.kind for trial in reversed(shown)}
     busy = {trial.device for trial in shown if trial.state == "running"}
     if scope.everything:
-        kinds.update((name, device.kind) for name, device in pool.devices.items())
+        kinds.update(
+            (name, device.kind) for name, device in pool.devices.items() if name not in leases.away
+        )
         busy = {trial.device for trial in pool.running.values()}
     return [{"name": name, "kind": kinds[name], "busy": name in busy} for name in sorted(kinds)]
 
 
-def _run_view(trial: Trial) -> View:
+def run_view(trial: Trial) -> View:
+    """Return a trial of a timeline."""
     study = trial.study
     return {
         "id": trial.id,

@@ -2,6 +2,7 @@
 
 import { all, post } from "/assets/api.js";
 import { address, fill, h } from "/assets/dom.js";
+import { plural } from "/assets/format.js";
 import { emptyPanel, heading, notice, panel } from "/assets/parts.js";
 import { columnsPart, describeTarget } from "/assets/pages/create_columns.js";
 import { dataPart } from "/assets/pages/create_data.js";
@@ -71,7 +72,7 @@ export async function open(context) {
         h("option", { value: each.name, selected: each === usual }, each.name)));
     columns.show(found);
     suggest();
-    context.say(`${found.name}: ${found.rows} rows, ${found.width} columns.`);
+    context.say(`${found.name}: ${plural(found.rows, "row")}, ${plural(found.width, "column")}.`);
   }
 
   async function submit(event) {

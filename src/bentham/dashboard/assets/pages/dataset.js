@@ -17,19 +17,19 @@ export async function open(context) {
   const admin = context.session.role === "admin";
   let dataset = await context.get(path);
   const studies = new Map();
-  const tenants = new Map();
-  const list = studyTable("Studies on it", { tenants, columns: admin ? [...COLUMNS, "Tenant"] : COLUMNS,
+  let pool = null;
+  const list = studyTable("Studies on it", { pool: () => pool, columns: admin ? [...COLUMNS, "Tenant"] : COLUMNS,
     withTenants: admin, empty: "No study uses it." });
   const head = h("div.stack");
 
   async function readStudies() {
     const query = `/studies?limit=100&dataset=${encodeURIComponent(dataset.id)}`;
-    const [items, owners] = await Promise.all([
-      all(query, MAX_STUDIES, { signal: context.signal }), context.get("/tenants"),
+    const [items, found] = await Promise.all([
+      all(query, MAX_STUDIES, { signal: context.signal }), context.get("/overview"),
     ]);
+    pool = found;
     studies.clear();
     for (const study of items) studies.set(study.id, study);
-    for (const tenant of owners.items) tenants.set(tenant.name, tenant);
     list.set(items);
   }
 

@@ -11,19 +11,19 @@ const COLUMNS = ["Study", "State", "Metric", "Best score", "Best model", "Baseli
 
 export function latestStudies(context) {
   const studies = new Map();
-  const tenants = new Map();
-  const list = studyTable("Your studies", { tenants, columns: COLUMNS, empty: "No studies yet." });
+  let pool = null;
+  const list = studyTable("Your studies", { pool: () => pool, columns: COLUMNS, empty: "No studies yet." });
   const more = h("p.quiet");
   const node = panel("Your studies", list.node, more);
 
   const draw = () => list.set([...studies.values()]);
 
   async function read() {
-    const [open, newest, owners] = await Promise.all([
+    const [open, newest, owners, found] = await Promise.all([
       context.get(`/studies?state=open&limit=${MOST}`), context.get(`/studies?limit=${MOST}`),
-      context.get("/tenants"),
+      context.get("/tenants"), context.get("/overview"),
     ]);
-    for (const tenant of owners.items) tenants.set(tenant.name, tenant);
+    pool = found;
     studies.clear();
     for (const study of [...open.items, ...newest.items]) {
       if (studies.size < MOST) studies.set(study.id, study);
@@ -41,7 +41,7 @@ export function latestStudies(context) {
     read,
     take(event) {
       if (event?.kind.startsWith("trial-")) applyEvent(studies.get(event.study), event);
-      else if (event !== null && !event.kind.startsWith("study-")) return;
+      else if (event !== null && event.kind !== "no-device" && !event.kind.startsWith("study-")) return;
       redraw();
       reread();
     },

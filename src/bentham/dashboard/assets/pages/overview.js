@@ -67,7 +67,7 @@ export async function open(context) {
     showTiles(tiles, found);
     shares.set(found.tenants);
     if (admin) work.textContent = workText(found);
-    const idle = admin && found.devices.registered === 0;
+    const idle = admin && found.devices.present === 0 && !found.no_device; // the banner says the rest
     warning.replaceChildren(...(idle ? [noDevices()] : []));
     return found;
   }
@@ -165,14 +165,14 @@ function meaning() {
 
 // For whom the devices work, and what waits.
 function workText(found) {
-  const { busy, registered } = found.devices;
+  const { busy, present } = found.devices;
   const owners = found.tenants.filter((tenant) => tenant.running_trials > 0)
     .sort((one, other) => other.running_trials - one.running_trials);
   const listed = owners.slice(0, MAX_OWNERS).map((tenant) => `${whole(tenant.running_trials)} for ${tenant.tenant}`);
   const rest = owners.slice(MAX_OWNERS).reduce((sum, tenant) => sum + tenant.running_trials, 0);
   if (rest) listed.push(`${whole(rest)} for others`);
   const { untried_arms: models, open_studies: open } = found.queue;
-  return `${whole(busy)} of ${plural(registered, "device")} ${busy === 1 ? "works" : "work"}` +
+  return `${whole(busy)} of ${plural(present, "device")} ${busy === 1 ? "works" : "work"}` +
     `${listed.length ? `: ${listed.join(", ")}` : ""}. ` +
     `${plural(models, "model")} of ${plural(open, "open study", "open studies")} ${models === 1 ? "waits" : "wait"}.`;
 }
@@ -206,9 +206,10 @@ function showTiles(tiles, found) {
   tiles.queue.set(whole(found.queue.untried_arms),
     `in ${plural(found.queue.open_studies, "open study", "open studies")}`);
   if (found.devices) {
+    const away = found.devices.away ? `${whole(found.devices.away)} away; ` : "";
     const lost = found.leases_lost ? `; ${plural(found.leases_lost, "trial")} lost so far` : "";
-    tiles.devices.set(`${whole(found.devices.busy)} / ${whole(found.devices.registered)}`,
-      `${plural(found.decisions, "decision")}${lost}`);
+    tiles.devices.set(`${whole(found.devices.busy)} / ${whole(found.devices.present)}`,
+      `${away}${plural(found.decisions, "decision")}${lost}`);
   }
   if (found.latency) {
     tiles.latency.set(duration(found.latency.median),
@@ -269,7 +270,7 @@ function tenantTable(admin) {
 }
 
 function noDevices() {
-  return notice("warn", "No device is registered, so no trials run. Start a worker on a machine ",
+  return notice("warn", "No device is present, so no trials run. Start a worker on a machine ",
     "that can reach this server: ", h("code", {}, "bentham worker"), ".");
 }
 

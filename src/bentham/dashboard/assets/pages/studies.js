@@ -16,8 +16,8 @@ export async function open(context) {
   const studies = new Map();
   const filters = { text: "", state: "" };
   const counts = h("p.summary");
-  const tenants = new Map();
-  const list = studyTable("List of studies", { tenants,
+  let pool = null;
+  const list = studyTable("List of studies", { pool: () => pool,
     withTenants: context.session.role === "admin", empty: "No study matches.",
     order: { by: "Created", down: true } });
   const search = h("input", {
@@ -54,10 +54,10 @@ export async function open(context) {
   }
 
   async function read() {
-    const [items, owners] = await Promise.all([
-      all("/studies?limit=200", MAX_STUDIES, { signal: context.signal }), context.get("/tenants"),
+    const [items, found] = await Promise.all([
+      all("/studies?limit=200", MAX_STUDIES, { signal: context.signal }), context.get("/overview"),
     ]);
-    for (const tenant of owners.items) tenants.set(tenant.name, tenant);
+    pool = found;
     studies.clear();
     for (const study of items) studies.set(study.id, study);
     draw();
@@ -72,7 +72,7 @@ export async function open(context) {
   context.listen((event) => {
     if (event?.kind.startsWith("study-") && event.trials) studies.set(event.id, event);
     else if (event?.kind.startsWith("trial-")) applyEvent(studies.get(event.study), event);
-    else if (event !== null) return;
+    else if (event !== null && event.kind !== "no-device") return;
     redraw();
     reread();
   });

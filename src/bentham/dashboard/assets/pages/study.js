@@ -65,6 +65,7 @@ export async function open(context) {
 
 // Whether an event is about the study, or about a trial of another study over the same data.
 function concerns(event, study) {
+  if (event.kind === "no-device") return true; // it changes what the study waits for
   if (event.id === study.id) return event.kind.startsWith("study-");
   const dataset = study.data || study.dataset;
   return event.kind.startsWith("trial-") && event.tenant === study.tenant && event.dataset === dataset;
@@ -133,14 +134,17 @@ function baselineText(study) {
 
 function nextPart() {
   const model = h("p.next-model", {});
+  const waits = h("p.waits", {});
   const why = h("p", {});
   const facts = h("dl.facts", {});
-  const node = panel("Next model", model, why, facts);
+  const node = panel("Next model", model, waits, why, facts);
   return {
     node,
     set({ next }) {
       model.textContent = next.model ?? "None";
       model.classList.toggle("quiet", next.model === null);
+      waits.textContent = next.waits;
+      waits.hidden = !next.waits;
       why.textContent = next.reason;
       facts.hidden = next.model === null;
       facts.replaceChildren(...[

@@ -2,10 +2,14 @@
 
 import { h } from "/assets/dom.js";
 import { clip } from "/assets/fitted.js";
-import { clock, duration, known, number, plural, score } from "/assets/format.js";
+import { clock, number, plural, score } from "/assets/format.js";
 import { toStudy } from "/assets/links.js";
 import { badge, meter, table } from "/assets/parts.js";
 
+const WAITS = {
+  "running-trials": "waits: the tenant's limit of running trials is reached",
+  "device-time": "waits: the tenant's device time for today (UTC) is used up",
+};
 const RANK = { open: 0, paused: 1, closed: 2 };
 const tried = (study) => study.models - study.untried;
 
@@ -15,8 +19,8 @@ export const baseline = (study) => (study.data || study.floor !== 0 ? study.floo
 export const isBeaten = (study) =>
   study.incumbent === null || baseline(study) === null || study.incumbent.score > study.floor;
 
-// `tenants` is a Map from names to tenants, for their limits.
-export function studyTable(caption, { tenants, withTenants = false, columns = null, empty, order }) {
+// `pool()` returns the latest response of /overview, which says why studies wait.
+export function studyTable(caption, { pool, withTenants = false, columns = null, empty, order }) {
   const all = [
     { name: "Study", value: (study) => study.name.toLowerCase(),
       show: (study) => h("span.study-name", {}, toStudy(study.id, study.name)) },
@@ -33,7 +37,7 @@ export function studyTable(caption, { tenants, withTenants = false, columns = nu
       show: (study) => gain(study.gained.last_day) },
     { name: "Tried", align: "right", value: (study) => tried(study) / study.models,
       show: (study) => meter(tried(study) / study.models, `${tried(study)} of ${study.models}`) },
-    { name: "State", value: (study) => RANK[study.state], show: (study) => stateCell(study, tenants) },
+    { name: "State", value: (study) => RANK[study.state], show: (study) => stateCell(study, pool()) },
     { name: "Created", align: "right", value: (study) => study.created,
       show: (study) => clock(study.created, false) },
   ];
@@ -42,7 +46,7 @@ export function studyTable(caption, { tenants, withTenants = false, columns = nu
   return table(caption, shown, {
     key: (study) => study.id, empty, order,
     stamp: (study) => [study.name, study.state, study.reason, study.incumbent?.score, study.incumbent?.model,
-      study.untried, study.trials.running, study.gained.last_hour, study.gained.last_day, waiting(study, tenants)].join(),
+      study.untried, study.trials.running, study.gained.last_hour, study.gained.last_day, waiting(study, pool())].join(),
   });
 }
 
@@ -54,8 +58,8 @@ function baselineCell(study) {
   return h("span", {}, value, " ", h("span.badge", { "data-state": "waiting" }, "not beaten"));
 }
 
-function stateCell(study, tenants) {
-  const text = study.state === "closed" ? ended(study) : waiting(study, tenants);
+function stateCell(study, pool) {
+  const text = study.state === "closed" ? ended(study) : waiting(study, pool);
   return h("span.state.study-state", { title: study.reason }, badge(study.state), text && h("span.reason", {}, text));
 }
 
@@ -65,19 +69,13 @@ function ended({ reason }) {
 }
 
 // What an open study does, or why it waits.
-function waiting(study, tenants) {
+function waiting(study, pool) {
   if (study.state !== "open") return "";
   const running = study.trials.running > 0 && `${plural(study.trials.running, "trial")} running`;
   if (running || study.untried === 0) return running || "";
-  const tenant = tenants.get(study.tenant);
-  const { running_trials: most, device_seconds_per_day: daily } = tenant?.limits ?? {};
-  if (known(most) && tenant.running_trials >= most) {
-    return `waits: ${most} of ${plural(most, "trial")} run, the tenant's limit`;
-  }
-  if (known(daily) && tenant.device_seconds_today >= daily) {
-    return `waits: ${duration(daily)} used, the tenant's limit for today (UTC)`;
-  }
-  return "waits for a device";
+  const tenant = pool.tenants.find((each) => each.tenant === study.tenant);
+  if (pool.no_device) return "waits: no device is alive";
+  return WAITS[tenant?.reached] ?? "waits for a device";
 }
 
 // Update a study by an event until it is read again.

@@ -133,16 +133,16 @@ function questionForm(run) {
   return {
     node,
     set({ devices: pool, regret_estimate: estimate, queue }) {
-      const missing = queue.open_studies === 0 ? noStudy() : !pool?.registered ? noDevice() : null;
+      const missing = queue.open_studies === 0 ? noStudy() : !pool?.present ? noDevice() : null;
       if (missing !== null) fill(body, missing);
       else if (!form.isConnected) fill(body, form);
-      current.textContent = `Currently ${pool?.registered ?? 0}.`;
+      current.textContent = `Currently ${pool?.present ?? 0}.`;
       hint.textContent = `Currently about ${regret(estimate)}. Default: half of that.`;
       half = estimate / 2;
       level.placeholder = regret(half);
       if (initialised || missing !== null) return;
       initialised = true;
-      devices.value = slider.value = Math.max(1, Math.min(MOST_DEVICES, 2 * pool.registered));
+      devices.value = slider.value = Math.max(1, Math.min(MOST_DEVICES, 2 * pool.present));
     },
   };
 }
@@ -151,7 +151,7 @@ const noStudy = () => emptyPanel("No study is open",
   h("p", {}, "There is nothing to simulate. Create a study or resume one first."),
   h("a", { href: "#/new" }, "Create a study"));
 
-const noDevice = () => emptyPanel("No device is registered",
+const noDevice = () => emptyPanel("No device is present",
   h("p", {}, "Start a worker first: ", h("code", {}, "bentham worker")));
 
 // The previous simulations.

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names."""
+"""Parts of messages: suggestions for misspelt names, and counts with their nouns."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -22,6 +22,11 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     if not close:
         return otherwise
     return f"; did you mean {' or '.join(repr(names[each]) for each in close)}?"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun in the singular or plural."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def _plain(name: str) -> str:
