@@ -75,7 +75,7 @@ class Scene:
         self._end = time.time()
         self._began = self._end - 3600.0 * HOURS
         self.clock = SceneClock(self._began)
-        self.board = Board(self.clock, Terms(1e6, 1e5))
+        self.board = Board(self.clock, Terms(1e6, 1e5, 1e6, 1e6))
         self._chance = np.random.default_rng(7)
         table = load_table("oboe")
         complete = np.flatnonzero(~np.isnan(table.scores).any(axis=1))
