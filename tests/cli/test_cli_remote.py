@@ -93,7 +93,7 @@ def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
             "changes": [],
         }  # fmt: skip
         text = " ".join(bentham("explain", TRIAL["id"]).out.split())
-        assert "EI rate 2.08e-03 per second No rule" in text
+        assert "EI rate alone 2.08e-03 per second No rule" in text
         assert "given what is running" not in text
         assert "No rule visible to you changed the outcome." in text
         assert "Gain per study" not in text

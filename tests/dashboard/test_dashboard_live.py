@@ -74,6 +74,7 @@ def test_a_study_without_recent_trials_has_its_name(board: Board, page: Page) ->
 
 def test_a_failed_update_is_reported_and_retried(board: Board, page: Page, visits: Visits) -> None:
     lab = board.tenant("lab")
+    board.device()
     board.study(lab, "first")
     sign_in(page, board.address, lab)
     go(page, "studies", "Studies")

@@ -74,6 +74,7 @@ def test_an_operator_asks_and_saves_the_picture(
     page.get_by_role("button", name="Run the simulation").click()
     expect(answer).to_contain_text(f"is already about {now:.2g}, which is not above {2 * now:.2g}")
     expect(page.get_by_role("img")).to_have_count(0)
+    expect(page.get_by_role("cell", name="already reached")).to_be_visible()
     other = visits.open()
     sign_in(other, board.address, ada)
     expect(other.get_by_role("link", name="What if")).to_have_count(0)

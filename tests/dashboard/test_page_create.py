@@ -87,7 +87,13 @@ def test_a_refused_file_shows_the_reason_and_can_be_replaced(
     go(page, "new", "New study")
     visits.expect("422 (Unprocessable")
     choose(page, ragged)
-    expect(page.get_by_role("alert")).to_contain_text("line 2 has 1 values")
+    expect(page.get_by_role("alert")).to_contain_text("line 2 has 1 value,")
+    page.get_by_role("button", name="Choose another file").click()
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(64 * 2**20 + 1)
+    choose(page, large)  # it is not sent: the server's refusal would be an error in the console
+    expect(page.get_by_role("alert")).to_contain_text("more than the 67,108,864")
     page.get_by_role("button", name="Choose another file").click()
     visits.expect("409 (Conflict)")
     choose(page, flowers)

@@ -98,7 +98,7 @@ def test_a_backup_is_restored(tmp_path: Path, request: pytest.FixtureRequest, ki
         assert server.wait(60) == 0
         printed = run(f"```console\n$ sudo systemctl stop bentham{restore}")
         assert "ok" in printed
-        assert "recomputed 1 decisions" in printed
+        assert "recomputed 1 decision from" in printed
         assert "identical" in printed
         server = start()
         with Client(address, token.read_text().strip(), patience=60.0) as client:

@@ -41,7 +41,8 @@ class Board(Cast):
     """A server and requests to it. Its state survives `stop` and `start`."""
 
     def __init__(self, clock: Clock | None = None, terms: Terms | None = None) -> None:
-        self._clock, self._terms = clock, terms or Terms()
+        # The devices of tests show no signs of life while a page is looked at.
+        self._clock, self._terms = clock, terms or Terms(away_seconds=3600.0)
         self._database, self._catalog = MemoryDatabase(), load_catalog()
         self._admin_id, self.admin = new_token()
         self._server: Server | None = None

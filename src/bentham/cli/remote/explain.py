@@ -118,7 +118,7 @@ def _next(following: "Next") -> list[RenderableType]:
         Text(plain(f"Run {following.model}"), style="bold"),
         *([Text(plain(following.waits))] if following.waits else []),
         Text(plain(following.reason)),
-        Text(f"EI rate: {rate(shown)} per second."),
+        Text(f"{_rate_name(following)}: {rate(shown)} per second."),
     ]
 
 
@@ -180,7 +180,7 @@ def _figures(decision: "DecisionView") -> list[tuple[str, str]]:
     rows = [
         ("expected improvement", f"{number(gain)}, weighted, over all studies that list it"),
         ("expected cost", f"{span(decision.cost)} of device time"),
-        ("EI rate", f"{rate(ranked)} per second"),
+        (_rate_name(decision), f"{rate(ranked)} per second"),
     ]
     if _counts_running(decision):
         rows.append(
@@ -191,6 +191,11 @@ def _figures(decision: "DecisionView") -> list[tuple[str, str]]:
             )
         )
     return rows
+
+
+def _rate_name(found: "DecisionView | Next") -> str:
+    """Return what its EI rate is called: alone, if it was not ranked by one."""
+    return "EI rate" if found.value is not None else "EI rate alone"
 
 
 def _counts_running(decision: "DecisionView") -> bool:

@@ -2,7 +2,7 @@
 
 import { all, upload } from "/assets/api.js";
 import { fill, h } from "/assets/dom.js";
-import { bytes, plural } from "/assets/format.js";
+import { bytes, plural, whole } from "/assets/format.js";
 import { choice, notice } from "/assets/parts.js";
 import { field } from "/assets/field.js";
 
@@ -74,6 +74,11 @@ function filePart(context, owner, use) {
     shown.hidden = false;
     drop.hidden = input.hidden = true;
     try {
+      const most = context.session.largest_upload;
+      if (file.size > most) {
+        throw new Error(`The file has ${whole(file.size)} bytes, more than the ${whole(most)} that this server ` +
+          "accepts. The operator can raise that (bentham serve --max-upload), or draw a sample of the rows.");
+      }
       const tenantQuery = owner() ? `&tenant=${encodeURIComponent(owner())}` : "";
       const dataset = await upload(`/datasets?name=${encodeURIComponent(name)}${tenantQuery}`, file, {
         type: await typeOf(file),

@@ -3,7 +3,7 @@
 import { bars } from "/assets/bars.js";
 import { fill, h, link } from "/assets/dom.js";
 import { clock, duration, known, number, score } from "/assets/format.js";
-import { countsRunning, gain, rate } from "/assets/gain.js";
+import { countsRunning, gain, rate, rateName } from "/assets/gain.js";
 import { toDecision, toStudy } from "/assets/links.js";
 import { badge, figure, heading, panel, table, tile } from "/assets/parts.js";
 import { logButton } from "/assets/trial_log.js";
@@ -88,7 +88,7 @@ function figures(decision) {
   const tiles = [
     ["Expected improvement", number(gain(decision)), "weighted sum over all studies that list the model"],
     ["Predicted cost", duration(decision.cost), `of device time, on ${decision.device}`],
-    ["EI rate", `${number(rate(decision))} /s`, alone],
+    [rateName(decision), `${number(rate(decision))} /s`, alone],
     ["Decided", clock(decision.time), {
       policy: "by the policy", "warm-start": "as a warm start", "starvation-guard": "by the starvation guard",
     }[decision.reason]],

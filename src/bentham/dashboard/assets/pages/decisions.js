@@ -93,7 +93,8 @@ function decisionTable(withTenants, trials) {
     { name: "Reason", show: (each) => REASONS[each.reason] ?? each.reason },
     { name: "EI", align: "right", show: (each) => number(gain(each)) },
     { name: "Cost", align: "right", show: (each) => duration(each.cost) },
-    { name: "EI rate", align: "right", show: (each) => `${number(rate(each))} /s` },
+    { name: "EI rate", align: "right",
+      show: (each) => `${number(rate(each))} /s${each.value === null ? " alone" : ""}` },
     { name: "Outcome", show: (each) => outcome(trials.get(each.id)) },
   ], { key: (each) => each.id });
 }

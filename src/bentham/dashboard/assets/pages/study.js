@@ -2,7 +2,7 @@
 
 import { address, h, link } from "/assets/dom.js";
 import { duration, known, number, plural, score, whole } from "/assets/format.js";
-import { gain, rate } from "/assets/gain.js";
+import { gain, rate, rateName } from "/assets/gain.js";
 import { badge, heading, notice, panel, tile } from "/assets/parts.js";
 import { actions } from "/assets/pages/study_actions.js";
 import { candidates } from "/assets/pages/study_candidates.js";
@@ -150,7 +150,7 @@ function nextPart() {
       facts.replaceChildren(...[
         ["Expected improvement", number(gain(next))],
         ["Predicted cost", duration(next.cost)],
-        ["EI rate", `${number(rate(next))} per second`],
+        [rateName(next), `${number(rate(next))} per second`],
       ].flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
     },
   };

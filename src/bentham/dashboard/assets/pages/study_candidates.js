@@ -14,7 +14,7 @@ export function candidates() {
   const list = candidateTable();
   let latest = null;
   let order = "mean";
-  const sorting = choice("Order", [["mean", "By score"], ["rate", "By EI rate"]], order,
+  const sorting = choice("Order", [["mean", "By score"], ["rate", "By EI rate alone"]], order,
     (now) => {
       order = now;
       draw();

@@ -5,7 +5,7 @@ import { address, fill, h, unique } from "/assets/dom.js";
 import { clock, duration, known, percent } from "/assets/format.js";
 import { badge, emptyPanel, heading, notice, panel, table } from "/assets/parts.js";
 import { outcome } from "/assets/whatif_outcome.js";
-import { answerOf, question, regret, sentence } from "/assets/whatif_words.js";
+import { alreadyReached, answerOf, question, regret, sentence } from "/assets/whatif_words.js";
 
 const MOST_DEVICES = 64;
 const ACTIVE = new Set(["waiting", "running"]);
@@ -163,6 +163,7 @@ function previousRuns() {
     { name: "Answer", align: "right", show: (run) => {
       const answer = answerOf(run, run.devices, "bentham");
       if (answer === null) return run.state === "running" ? percent(run.progress) : "–";
+      if (alreadyReached(run)) return "already reached";
       return known(answer.median) ? duration(answer.median) : "not reached";
     } },
     { name: "Draws", align: "right", value: (run) => run.draws, show: (run) => String(run.draws) },
