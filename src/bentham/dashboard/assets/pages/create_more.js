@@ -69,8 +69,9 @@ function splitPart() {
   const seed = field("Random seed", number({ min: 0, max: 2 ** 32 - 1, step: 1, value: 0 }),
     "Of the split and the models. The same seed gives the same scores.");
   const draw = () => {
-    folds.node.hidden = kind.input.value !== "folds";
-    share.node.hidden = kind.input.value !== "holdout";
+    for (const [each, name] of [[folds, "folds"], [share, "holdout"]]) {
+      each.node.hidden = each.input.disabled = kind.input.value !== name; // a disabled one is not checked
+    }
   };
   kind.input.addEventListener("change", draw);
   draw();

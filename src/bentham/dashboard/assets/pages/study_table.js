@@ -73,9 +73,9 @@ function waiting(study, pool) {
   if (study.state !== "open") return "";
   const running = study.trials.running > 0 && `${plural(study.trials.running, "trial")} running`;
   if (running || study.untried === 0) return running || "";
-  const tenant = pool.tenants.find((each) => each.tenant === study.tenant);
   if (pool.no_device) return "waits: no device is alive";
-  return WAITS[tenant?.reached] ?? "waits for a device";
+  pool.reached ??= new Map(pool.tenants.map(({ tenant, reached }) => [tenant, reached]));
+  return WAITS[pool.reached.get(study.tenant)] ?? "waits for a device";
 }
 
 // Update a study by an event until it is read again.
