@@ -55,7 +55,7 @@ def serve(
         float | None,
         typer.Option(
             max=3600.0,
-            metavar="SECONDS",
+            metavar="S",
             help="After how long without a sign of life a device counts as away, in seconds; at "
             "least --lease. [dim]\\[default: 60, or twice --lease if that is longer][/]",
             show_default=False,
