@@ -63,6 +63,7 @@ def shots(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page
     board, admin, tenant = scene.board, scene.board.admin, scene.tokens["fraud"]
     studies: list[Any] = board.get("/v1/studies", query="state=open&limit=1000")["items"]
     study = max(studies, key=lambda each: each["trials"]["complete"] * (each["untried"] > 4))["id"]
+    dataset = board.get("/v1/datasets", tenant)["items"][0]["id"]
     decisions: list[Any] = board.get("/v1/decisions", query="limit=100")["items"]
     decision = max(decisions, key=lambda each: len(each["changes"]))["id"]
     return [
@@ -70,12 +71,21 @@ def shots(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page
         ("overview", admin, "", wait_until_loaded),
         ("studies", admin, "studies", wait_until_loaded),
         ("study", admin, f"studies/{study}", wait_until_loaded),
+        ("study-candidates", admin, f"studies/{study}/candidates", wait_until_loaded),
+        ("study-model", admin, f"studies/{study}/model", wait_until_loaded),
+        ("study-trials", admin, f"studies/{study}/trials", wait_until_loaded),
+        ("study-about", admin, f"studies/{study}/about", wait_until_loaded),
         ("decision", admin, f"decisions/{decision}", wait_until_loaded),
         ("decisions", admin, "decisions", wait_until_loaded),
         ("heatmap", admin, "heatmap", wait_until_loaded),
         ("what-if", admin, "whatif", what_if),
         ("new-study", tenant, "new", lambda page: preview(page, table)),
         ("tenant", tenant, "", wait_until_loaded),
+        ("datasets", admin, "datasets", wait_until_loaded),
+        ("dataset", tenant, f"datasets/{dataset}", wait_until_loaded),
+        ("devices", admin, "devices", wait_until_loaded),
+        ("tenants", admin, "tenants", wait_until_loaded),
+        ("tokens", admin, "tokens", wait_until_loaded),
     ]
 
 

@@ -1,7 +1,8 @@
 """Three hours of a busy pool, for screenshots: a real server with a simulated clock.
 
 Six tenants, forty studies over real datasets and eight devices. The decisions are the service's
-own; scores and durations are those of the bundled table `oboe`, with times scaled to minutes.
+own; scores and durations are those of the bundled table `oboe`, with times scaled to minutes. The
+first study of each tenant is on an uploaded file, with candidates of the catalogue.
 Studies arrive one after the other, some trials fail and some devices are lost. At the end the clock
 switches to real time, so that the screenshots show the present.
 """
@@ -24,6 +25,26 @@ TENANTS: dict[str, dict[str, Any]] = {
     "interns": {"limits": {"running_trials": 2}},
 }  # fmt: skip
 FAILURES, LOSSES = 0.03, 0.01
+# The file that each tenant uploads, and the column to predict.
+FILES = {
+    "vision": ("defects.csv", "defect"), "speech": ("calls.csv", "escalated"),
+    "fraud": ("payments.csv", "disputed"), "ads": ("visits.csv", "bought"),
+    "robotics": ("grips.csv", "slipped"), "interns": ("flats.csv", "rented"),
+}  # fmt: skip
+# The scores of `oboe`, as another metric for the files, and the score of a constant prediction.
+METRIC, METRIC_OF_FILES, BASELINE = "balanced-accuracy", "roc-auc", 0.5
+
+
+def table(target: str, rows: int = 240) -> bytes:
+    """Return a CSV file with ordinary columns."""
+    lines = [f"id,since,amount,region,items,rating,{target}"]
+    lines += [
+        f"{10_000 + row},{row % 28 + 1}.{row % 12 + 1}.2024,"
+        f'"${900 + 37 * row % 4100:,}.50",{("north", "south", "west")[row % 3]},'
+        f"{1 + row * 7 % 9},{('4.5', '3', '', '2.5')[row % 4]},{('no', 'yes')[row * 5 % 7 < 2]}"
+        for row in range(rows)
+    ]
+    return "\n".join(lines).encode() + b"\n"
 
 
 class SceneClock:
@@ -54,7 +75,7 @@ class Scene:
         self._end = time.time()
         self._began = self._end - 3600.0 * HOURS
         self.clock = SceneClock(self._began)
-        self.board = Board(self.clock, Terms(1e6, 1e5))
+        self.board = Board(self.clock, Terms(1e6, 1e5, 1e6, 1e6))
         self._chance = np.random.default_rng(7)
         table = load_table("oboe")
         complete = np.flatnonzero(~np.isnan(table.scores).any(axis=1))
@@ -62,6 +83,7 @@ class Scene:
         self._columns = list(range(0, len(table.models), 9))
         self._table = table
         self._row_of: dict[str, int] = {}  # the table row of each study
+        self._column_of: dict[str, int] = {}  # the table column of each model
         self.tokens: dict[str, str] = {}
 
     def play(self) -> None:
@@ -94,21 +116,46 @@ class Scene:
                 self._end_trial(device, lease)
                 idle.append(device)
         self.clock.set(None)
+        for *_, lease in running:
+            body = {"fence": lease["fence"]}
+            board.post(f"/v1/trials/{lease['trial']}/heartbeat", body, self._device).ok()
 
     def _study(self, number: int) -> None:
         tenant = list(TENANTS)[number % len(TENANTS)]
         row = int(self._rows[number])
-        models = [self._table.models[column] for column in self._columns]
-        name = self._table.studies[row].replace("openml-", "dataset ")
-        study = self.board.study(self.tokens[tenant], name, models, dataset=name, rows=1000)
+        if number < len(TENANTS):
+            study = self._data_study(tenant)
+        else:
+            models = [self._table.models[column] for column in self._columns]
+            self._column_of.update(zip(models, self._columns, strict=True))
+            name = self._table.studies[row].replace("openml-", "dataset ")
+            study = self.board.study(
+                self.tokens[tenant], name, models, dataset=name, rows=1000, metric=METRIC,
+                floor=BASELINE,
+            )  # fmt: skip
         self._row_of[study] = row
+
+    def _data_study(self, tenant: str) -> str:
+        board, token, (name, target) = self.board, self.tokens[tenant], FILES[tenant]
+        dataset = board.dataset(token, name, table(target))
+        body = {
+            "name": f"{name.removesuffix('.csv')}: {target}",
+            "data": {"dataset": dataset["id"], "target": target},
+            "metric": METRIC_OF_FILES,
+            "candidates": len(self._columns),
+        }
+        study: str = board.post("/v1/studies", body, token).ok(201)["id"]
+        listed = board.get(f"/v1/studies/{study}/candidates", token)["items"]
+        for each, column in zip(listed, self._columns, strict=True):
+            self._column_of[each["model"]] = column
+        return study
 
     def _duration(self, lease: Any) -> float:
         cost = self._table.costs[self._row_of[lease["study"]], self._column(lease)]
         return float(np.clip(SECONDS * cost, SHORTEST, LONGEST))
 
     def _column(self, lease: Any) -> int:
-        return self._table.models.index(lease["model"])
+        return self._column_of[lease["model"]]
 
     def _end_trial(self, device: str, lease: Any) -> None:
         chance = self._chance.random()

@@ -95,6 +95,27 @@ def test_kinds_order_filter_and_zoom(board: Board, page: Page) -> None:
     assert widths[1] < widths[0] == widths[2] < widths[3]
 
 
+def test_one_metric_at_a_time(board: Board, page: Page) -> None:
+    lab, gpu = board.tenant("lab"), board.device("gpu")
+    scores = {"a": -3.0, "b": 0.5, "c": 0.75}
+    for name, measured in (("a", "r2"), ("b", "accuracy"), ("c", "accuracy")):
+        board.study(lab, name, ["m"], metric=measured)
+    board.run(gpu, "gpu", lambda lease: scores[lease["study_name"]])
+    open_heatmap(page, board, lab)
+    summary, scale = page.locator(".summary"), page.locator(".heat-scale")
+    metric = page.get_by_label("Metric")
+    expect(metric.locator("option")).to_have_text(
+        ["accuracy (2 studies)", "r2 (1 study)", "All metrics"]
+    )
+    expect(summary).to_contain_text("2 studies by 1 model")
+    expect(summary).to_contain_text("0.5000 to 0.7500")
+    metric.select_option("r2")
+    expect(summary).to_contain_text("-3.0000 to -3.0000")
+    metric.select_option("All metrics")
+    expect(summary).to_contain_text("3 studies by 1 model")
+    expect(scale).to_contain_text("each study's lowest")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_increase_with_values(board: Board, visits: Visits, scheme: str) -> None:
     """Larger values always contrast more with the background, in both themes."""

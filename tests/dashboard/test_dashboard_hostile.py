@@ -25,8 +25,8 @@ def _without_policy(route: Route) -> None:
     route.fulfill(response=response, headers=headers)
 
 
-def _hostile_entities(board: Board) -> tuple[str, str, list[Any]]:
-    """Create entities and trial results with hostile names; return the token, study and leases."""
+def _hostile_entities(board: Board) -> tuple[str, str, str, list[Any]]:
+    """Create entities and trial results with hostile names; return the token, ids and leases."""
     lab = board.tenant("lab")
     gpu = board.device(kind=HOSTILE[1])
     models = {name: 1.0 + number for number, name in enumerate((*HOSTILE, "plain", "left"))}
@@ -41,8 +41,9 @@ def _hostile_entities(board: Board) -> tuple[str, str, list[Any]]:
     running = board.lease(gpu)
     quoted = ",".join('"{}"'.format(name.replace('"', '""')) for name in HOSTILE)
     table = f"{quoted},kind\n" + f"{quoted},a\n1,2,3,4,b\n" * 30
-    board.dataset(lab, HOSTILE[1], table.encode())
-    return lab, study, [*leases, failed, scored, running]
+    dataset = board.dataset(lab, HOSTILE[1], table.encode())["id"]
+    board.post("/v1/tokens", {"role": "device", "label": HOSTILE[1]}).ok(201)
+    return lab, study, dataset, [*leases, failed, scored, running]
 
 
 def _check_no_markup(page: Page) -> None:
@@ -62,7 +63,7 @@ def _check_no_markup(page: Page) -> None:
 
 
 def test_names_stay_text_without_the_content_policy(board: Board, visits: Visits) -> None:
-    lab, study, leases = _hostile_entities(board)
+    lab, study, dataset, leases = _hostile_entities(board)
     for token in (lab, board.admin):
         page = visits.open()
         page.route(f"{board.address}/", _without_policy)
@@ -74,11 +75,13 @@ def test_names_stay_text_without_the_content_policy(board: Board, visits: Visits
         )  # arrives as an event while the page is open
         expect(page.locator("main")).to_contain_text("<script>")
         _check_no_markup(page)
-        routes = ["studies", "decisions", "heatmap", "new", f"studies/{study}"]
+        routes = ["studies", "decisions", "heatmap", "new", "datasets", f"datasets/{dataset}"]
+        routes += [f"studies/{study}", *(["devices", "tokens"] if token == board.admin else [])]
         routes += [f"decisions/{lease['trial']}" for lease in leases[-3:]]
         for route in routes:
             visit(page, route)
             if route == "heatmap":  # it names only the selected cell: the last is of `study`
+                page.get_by_label("Metric").select_option("")
                 page.get_by_role("grid").press("ArrowDown")
                 page.get_by_role("grid").press("Control+End")
             expect(page.locator("main")).to_contain_text("onerror" if route != "new" else "")

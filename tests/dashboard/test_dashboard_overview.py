@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 from support.boards import Board
 from support.browsers import Visits, axe
-from support.dashboards import IMAGE, SCRIPT, mark, panel, sign_in, tile, unchanged, visit
+from support.dashboards import IMAGE, PARTS, SCRIPT, mark, panel, sign_in, tile, unchanged, visit
 
 MODELS = {SCRIPT: 1.0, IMAGE: 2.0, "plain": 3.0}
 
@@ -76,13 +76,63 @@ def test_a_tenant_sees_its_own(board: Board, visits: Visits) -> None:
     expect(panel(page, "Your tenant")).to_contain_text("lab")
 
 
+def test_a_tenant_sees_its_studies_first(board: Board, page: Page) -> None:
+    lab = board.tenant("lab", limits={"running_trials": 1})
+    gpu = board.device("gpu")
+    weak = board.study(lab, "weak", {"m": 1.0}, metric="r2", floor=0.5)
+    board.study(lab, "good", {"svm": 2.0, "tree": 3.0}, metric="roc-auc", floor=0.5)
+    scores = {"m": 0.4, "svm": 0.7, "tree": 0.75}
+    done = board.run(gpu, "gpu", lambda lease: scores[lease["model"]], limit=2)
+    assert {lease["study_name"] for lease in done} == {"weak", "good"}
+    board.lease(gpu)
+    board.study(lab, "waits", ["m"])
+    sign_in(page, board.address, lab)
+    studies = panel(page, "Your studies")
+    row = studies.get_by_role("row").filter(has=page.get_by_role("link", name="weak"))
+    expect(row).to_contain_text("not beaten")
+    expect(row).to_contain_text("r2")
+    expect(studies).to_contain_text("+0.2")
+    expect(studies).to_contain_text("waits: the tenant's limit of running trials")
+    expect(page.get_by_text("Happiness is the share of the way")).to_be_visible()
+    assert page.locator("main section").first.get_by_role("heading").inner_text() == "Your studies"
+    board.request("PATCH", f"/v1/studies/{weak}", {"name": "renamed"}, token=lab).ok()
+    expect(studies.get_by_role("link", name="renamed")).to_be_visible()
+
+
+# The first minute of regret is far above the last hour.
+TREND = """async () => {
+  const { trendFigure } = await import("/assets/trend.js");
+  const times = Array.from({ length: 61 }, (_, place) => 60 * place);
+  const regret = times.map((_, place) => (place ? 0.02 / place : 0.8));
+  const shown = trendFigure(false);
+  document.body.append(shown.node);
+  const studies = times.map(() => 1);
+  shown.set({ times, regret, low: regret, high: regret, studies, round_robin: null });
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  const line = shown.node.querySelector("path.line.main").getBBox();
+  const points = shown.node.querySelector("path.line.main").getAttribute("d").split(/[ML]/).slice(1)
+    .map((point) => Number(point.split(" ")[1]));
+  return [(points[60] - points[1]) / line.height, shown.node.querySelector(".summary").textContent];
+}"""
+
+
+def test_the_last_hour_is_legible_after_a_spike(board: Board, page: Page) -> None:
+    page.goto(board.address)
+    share, summary = page.evaluate(TREND)
+    assert share > 0.4  # of the height, for what happened after the first minute
+    assert "The scale is logarithmic; values below 0.0008 are drawn at its lower end." in summary
+
+
 def test_every_page_is_accessible(board: Board, visits: Visits) -> None:
     lab, gpu = board.tenant("lab"), board.device("gpu")
     study = board.study(lab, f"{SCRIPT} {IMAGE}", MODELS, dataset=IMAGE)
     leases = board.run(gpu, "gpu", lambda lease: MODELS[lease["model"]] / 4.0, limit=2)
     board.lease(gpu)
-    routes = ["", "studies", f"studies/{study}", "decisions", f"decisions/{leases[0]['trial']}",
-              "heatmap", "new", "whatif"]  # fmt: skip
+    dataset = board.dataset(lab, IMAGE)["id"]
+    routes = ["", "studies", "decisions", f"decisions/{leases[0]['trial']}", "heatmap", "new",
+              f"new/{dataset}", "whatif", "datasets", f"datasets/{dataset}", "devices", "tenants",
+              "tokens", *(f"studies/{study}/{part}" for part in PARTS)]  # fmt: skip
     for scheme, width in (("light", 1280), ("dark", 390)):
         page = visits.open(
             color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 from support.browsers import Visits, axe
-from support.dashboards import go, mark, panel, sign_in, tile, unchanged, visit
+from support.dashboards import go, mark, panel, sign_in, tab, tile, unchanged, visit
 from support.service_cast import FLOWERS
 from support.sites import PATIENCE, Site
 
@@ -36,6 +36,7 @@ def test_from_a_table_to_a_training_script(site: Site, visits: Visits, tmp_path:
 
     # Trials appear without reloading.
     expect(tile(page, "Models tried")).to_have_text(re.compile(r"[1-4] of 4"))
+    tab(page, "Trials")
     expect(panel(page, "Trials").get_by_text("complete").first).to_be_visible()
     expect(page.get_by_text(re.compile("^Closed: "))).to_be_visible()
     assert unchanged(page)
@@ -49,9 +50,11 @@ def test_from_a_table_to_a_training_script(site: Site, visits: Visits, tmp_path:
     expect(page).to_have_title("flowers: kind · Bentham")
 
     # Download the result.
+    tab(page, "Export")
     with page.expect_download() as download:
         panel(page, "Export").get_by_role("button", name="Training script").click()
     script = Path(download.value.path()).read_text()
+    tab(page, "Best model")
     best = panel(page, "Best configuration").locator("pre").inner_text()
     compile(script, "best.py", "exec")
     assert re.findall(r'"score": ([0-9.]+)', best)[0] in script
@@ -62,7 +65,7 @@ def test_from_a_table_to_a_training_script(site: Site, visits: Visits, tmp_path:
     study, trial = page.evaluate("location.hash").rpartition("/")[2], _newest(site)
     sign_in(other_page, site.address, tokens["rival"])
     expect(other_page.get_by_text("No studies yet")).to_be_visible()
-    for route in ("", "studies", "decisions", "heatmap", "new"):
+    for route in ("", "studies", "datasets", "decisions", "heatmap", "new"):
         visit(other_page, route)
         assert not {"flowers", "lab"} & set(re.findall(r"\w+", other_page.inner_text("body")))
     visits.expect("404 (Not Found)")

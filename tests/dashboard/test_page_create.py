@@ -45,6 +45,9 @@ def test_a_file_becomes_a_study(
     page.get_by_label("Trials").fill("2")
     page.get_by_label("Device time (minutes)").fill("1.5")
     page.get_by_label("LightGBM").uncheck()
+    page.get_by_label("Split").select_option("folds")
+    page.get_by_label("Folds", exact=True).fill("4")
+    page.get_by_label("Random seed").fill("7")
     assert axe(page) == []
 
     wrong = page.get_by_label(f"Type of {IMAGE}")
@@ -65,6 +68,8 @@ def test_a_file_becomes_a_study(
         "odd names.csv",
     )
     assert (created["stop"]["trials"], created["stop"]["cost"]) == (2, 90.0)
+    split = created["training"]["split"]
+    assert (split["kind"], split["folds"], split["seed"]) == ("folds", 4, 7)
     assert set(created["training"]["columns"]) == {SCRIPT, "width"}
     models = board.get(f"/v1/studies/{study['id']}/candidates", lab)["items"]
     assert "lightgbm" not in {each["algorithm"] for each in models}

@@ -1,13 +1,14 @@
 """The pages of studies and decisions, in a real browser on a real server."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from support.boards import Board
 from support.browsers import Visits, axe
-from support.dashboards import IMAGE, SCRIPT, go, mark, sign_in, unchanged
+from support.dashboards import IMAGE, SCRIPT, go, mark, sign_in, tab, unchanged
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 FORMULA = "=1+1"
@@ -49,6 +50,7 @@ def test_a_study_until_its_end_and_its_export(
     expect(panel(page, "Next model")).to_contain_text(next_model["model"])
     expect(panel(page, "Next model")).to_contain_text(next_model["reason"])
 
+    tab(page, "Trials")
     lease = board.lease(gpu)
     trials = panel(page, "Trials").get_by_role("row")
     expect(trials.nth(1)).to_contain_text("running")
@@ -73,11 +75,25 @@ def test_a_study_until_its_end_and_its_export(
     expect(page.locator(".heading .badge")).to_have_text("closed")
     expect(tile(page, "Models tried")).to_have_text("3 of 3")
     best = max((lease, last), key=score)
+    tab(page, "Best model")
     expect(page.get_by_label("Configuration as JSON")).to_contain_text(str(score(best)))
+    assert axe(page) == []
+    tab(page, "Candidates")
     beliefs = page.get_by_role("img", name="3 models: 2 observed, 1 failed")
     assert beliefs.locator(".belief").count() == 3
+    rows = panel(page, "Candidates").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text(best["model"])  # the best first, what has no score last
+    expect(rows.nth(3)).to_contain_text(failing["model"])
     assert axe(page) == []
     assert unchanged(page)
+
+    tab(page, "Candidates")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("tab", name="Export")).to_be_focused()
+    expect(page).to_have_url(re.compile(f"studies/{study}/export$"))
+    page.reload()
+    expect(panel(page, "Export")).to_be_visible()
 
     with save(page, "Learning record", tmp_path).open(newline="") as file:
         record = list(csv.DictReader(file))
@@ -162,6 +178,10 @@ def test_the_state_of_a_study_is_changed(board: Board, page: Page) -> None:
     expect(page.get_by_role("button", name="Resume")).to_be_focused()
     page.keyboard.press("Enter")
     expect(state).to_have_text("open")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_label("New name").fill(SCRIPT)
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(SCRIPT)
     page.get_by_role("button", name="Close").click()
     expect(state).to_have_text("closed")
     expect(page.get_by_text("Closed: closed by request.", exact=True)).to_be_visible()

@@ -7,6 +7,10 @@ SCRIPT = "<script>document.title='taken'</script>"
 IMAGE = '"><img src=x onerror=document.title="taken">'
 
 
+# The parts of a study's page.
+PARTS = ("progress", "candidates", "model", "trials", "export", "about")
+
+
 def sign_in(page: Page, address: str, token: str) -> None:
     """Open the dashboard and sign in."""
     page.goto(address)
@@ -34,6 +38,11 @@ def go(page: Page, route: str, title: str) -> None:
     """Go to a page by its address, and check its title."""
     visit(page, route)
     expect(page).to_have_title(f"{title} · Bentham")
+
+
+def tab(page: Page, name: str) -> None:
+    """Show a tab of the page."""
+    page.get_by_role("tab", name=name).click()
 
 
 def mark(page: Page) -> None:

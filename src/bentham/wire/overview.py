@@ -163,6 +163,7 @@ class HeatmapStudy(ResponseBody):
     name: str
     tenant: str
     state: StudyState
+    metric: str
     columns: list[int]
     states: list[CandidateState]
     observed: list[float | None]

@@ -43,6 +43,10 @@ export async function post(path, body = {}, options = {}) {
   return response.status === 204 ? null : response.json();
 }
 
+export async function patch(path, body, options = {}) {
+  return (await send("PATCH", path, body, options)).json();
+}
+
 export async function remove(path, options = {}) {
   const response = await send("DELETE", path, undefined, options);
   return response.status === 204 ? null : response.json();

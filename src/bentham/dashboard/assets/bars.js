@@ -1,6 +1,7 @@
 // A bar chart of a few rows, each with a name and a figure.
 
 import { fill, h } from "/assets/dom.js";
+import { clip } from "/assets/fitted.js";
 
 // set([{ name, value, text, style }], sentence): bars start at 0; style: main, faint or second.
 export function bars() {
@@ -13,7 +14,7 @@ export function bars() {
       fill(node, rows.map((row) => {
         const share = maximum > 0 ? Math.max(0, row.value) / maximum : 0;
         return h("div.bar", {},
-          h("span.name", { title: row.name }, row.name),
+          h("span.name", {}, clip(row.name)),
           h("span.track", {}, h(`span.${row.style ?? "main"}`, { style: { width: `${100 * share}%` } })),
           h("span.figure", {}, row.text));
       }));

@@ -4,6 +4,7 @@
 import { fill, h, s } from "/assets/dom.js";
 
 const MARGIN = { top: 10, right: 14, bottom: 26, left: 54 };
+const NOTCH = 8; // pixels
 
 // About `about` round numbers between two ends.
 export function ticks(low, high, about) {
@@ -16,6 +17,17 @@ export function ticks(low, high, about) {
     found.push(Math.abs(at) < step * 1e-9 ? 0 : at);
   }
   return found;
+}
+
+// The values 1, 2 and 5 times a power of ten between two ends; fewer if they span many powers.
+export function logTicks(low, high) {
+  const powers = Math.log10(high / low);
+  const steps = powers > 4 ? [1] : powers > 2 ? [1, 3] : [1, 2, 5];
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+    for (const step of steps) found.push(step * 10 ** power);
+  }
+  return found.filter((each) => each >= low * (1 - 1e-9) && each <= high * (1 + 1e-9));
 }
 
 // The value below which this share of the values lies.
@@ -40,6 +52,7 @@ export function timeTicks(low, high, about) {
 //   bands  [{ style, x: [], low: [], high: [], steps }]
 //   marks  [{ style, x: [], y: [] , title: [] }]
 //   guides [{ x or y, name }]                          a line across the chart at a value
+//   notches [x]                                        short lines above the horizontal axis
 //   ends   { x: [low, high], y: [low, high] }          values that the axes must include
 export function chart({ height = 260, x, y, label }) {
   const drawing = s("svg", { role: "img", "aria-label": label, height });
@@ -70,6 +83,8 @@ export function chart({ height = 260, x, y, label }) {
       data.bands.map((band) => s(`path.band.${band.style}`, { d: bandPath(band, scales) })),
       data.lines.map((line) => s(`path.line.${line.style}`, { d: linePath(line, scales) })),
       data.guides.map((guide, place) => guideLine(guide, place, scales, width, inner)),
+      data.notches.map((value) => s("line.notch", { x1: scales.x(value), x2: scales.x(value),
+        y1: MARGIN.top + inner.height, y2: MARGIN.top + inner.height - NOTCH })),
       data.marks.map((marks) => s(`g.marks.${marks.style}`, {}, marks.x.map((at, place) =>
         s("circle", { cx: scales.x(at), cy: scales.y(marks.y[place]), r: 3.5 })))),
       s("line.cross", { y1: MARGIN.top, y2: MARGIN.top + inner.height, visibility: "hidden" }),
@@ -123,7 +138,7 @@ export function chart({ height = 260, x, y, label }) {
   return {
     node,
     set(next) {
-      data = { bands: [], marks: [], guides: [], ...next };
+      data = { bands: [], marks: [], guides: [], notches: [], ...next };
       draw();
     },
     describe: (text) => drawing.setAttribute("aria-label", text),

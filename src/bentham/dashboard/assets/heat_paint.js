@@ -2,6 +2,7 @@
 // scaled up, so that thousands of cells cost as much as one.
 
 import { h } from "/assets/dom.js";
+import { fitted } from "/assets/fitted.js";
 import { FAILED, OBSERVED, RUNNING, UNTRIED, lowerBound } from "/assets/heat_rows.js";
 import { endsOf, isDark, ramp, stepOf } from "/assets/ramp.js";
 import { colour } from "/assets/theme.js";
@@ -15,7 +16,6 @@ const VALUE_SIZE = 44;
 
 const cells = h("canvas");
 const cellsPen = cells.getContext("2d");
-const texts = new Map(); // a name and the available width -> the text that fits
 
 // The colours of the current theme.
 export function palette() {
@@ -223,26 +223,4 @@ function columnNames(pen, rows, { wide, left, top, x, width }, { colours, hover,
     pen.fillText(rightHalf ? `${name(at)} ▾` : `▾ ${name(at)}`, middle + (rightHalf ? 5 : -5), top - 10);
   }
   pen.restore();
-}
-
-// As much of a text as fits.
-function fitted(pen, text, maxWidth) {
-  const key = `${Math.round(maxWidth)} ${text}`;
-  const known = texts.get(key);
-  if (known !== undefined) return known;
-  if (texts.size > 20_000) texts.clear();
-  const letters = Array.from(text.slice(0, 200));
-  let shown = letters.join("");
-  if (pen.measureText(shown).width > maxWidth) {
-    let [low, high] = [0, letters.length];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      const fits = pen.measureText(`${letters.slice(0, middle).join("")}…`).width <= maxWidth;
-      if (fits) low = middle;
-      else high = middle - 1;
-    }
-    shown = `${letters.slice(0, low).join("")}…`;
-  }
-  texts.set(key, shown);
-  return shown;
 }

@@ -21,6 +21,7 @@ export class Rows {
   #oldest = 0;
   #text = "";
   #order = "newest";
+  #metric = null;
 
   get all() {
     return [...this.#rows.values()];
@@ -61,12 +62,21 @@ export class Rows {
     if (place >= 0) this.shown[place] = row;
   }
 
-  // Show the rows that contain a text, in this order: newest, name, best, uncertainty.
-  arrange(order = this.#order, text = this.#text) {
+  // The metrics of all rows with the numbers of their studies, the most frequent first.
+  metrics() {
+    const counts = new Map();
+    for (const { metric } of this.#rows.values()) counts.set(metric, (counts.get(metric) ?? 0) + 1);
+    return [...counts].sort(([one, many], [other, more]) => more - many || names.compare(one, other));
+  }
+
+  // Show the rows with a metric (all if it is null) that contain a text, in this order: newest, name,
+  // best, uncertainty.
+  arrange(order = this.#order, text = this.#text, metric = this.#metric) {
     this.#order = order;
     this.#text = text.trim().toLowerCase();
+    this.#metric = metric;
     this.shown = this.all
-      .filter((row) => row.search.includes(this.#text))
+      .filter((row) => (metric === null || row.metric === metric) && row.search.includes(this.#text))
       .sort((one, other) => compare(one, other, order));
     const used = new Uint8Array(this.models.length);
     for (const row of this.shown) for (const column of row.columns) used[column] = 1;
@@ -111,6 +121,7 @@ function packedRow(item, places) {
     name: item.name,
     tenant: item.tenant,
     state: item.state,
+    metric: item.metric,
     search: `${item.name}\n${item.tenant ?? ""}`.toLowerCase(),
     columns: Int32Array.from(order, (place) => columns[place]),
     states: Uint8Array.from(order, (place) => Math.max(0, STATES.indexOf(item.states[place]))),

@@ -12,7 +12,11 @@ import { themeButton } from "/assets/theme.js";
 const PAGES = [
   { path: "", module: "overview", name: "Overview" },
   { path: "studies", module: "studies", name: "Studies", detail: "study" },
+  { path: "datasets", module: "datasets", name: "Datasets", detail: "dataset" },
   { path: "heatmap", module: "heatmap", name: "Heatmap" },
+  { path: "devices", module: "devices", name: "Devices", role: "admin" },
+  { path: "tenants", module: "tenants", name: "Tenants", role: "admin" },
+  { path: "tokens", module: "tokens", name: "Tokens", role: "admin" },
   { path: "whatif", module: "whatif", name: "What if", role: "admin" },
   { path: "new", module: "create", name: "New study" },
   { path: "decisions", module: "decisions", detail: "decision" },

@@ -2,6 +2,7 @@
 
 import { timeTicks } from "/assets/chart.js";
 import { address, fill, h } from "/assets/dom.js";
+import { fitted } from "/assets/fitted.js";
 import { clock, duration, score } from "/assets/format.js";
 import { colour } from "/assets/theme.js";
 
@@ -240,7 +241,7 @@ function drawBackground(pen, layout, devices, width) {
     if (place % labelStride) return;
     pen.fillStyle = colour("soft");
     pen.textAlign = "left";
-    pen.fillText(clipped(pen, name, gutter - 8), 0, (place + 0.5) * row);
+    pen.fillText(fitted(pen, name, gutter - 8), 0, (place + 0.5) * row);
   });
   pen.textAlign = "center";
   for (const time of timeTicks(from, to, Math.max(2, (width - gutter) / 100))) {
@@ -291,7 +292,7 @@ function drawTrial(pen, layout, trial, place) {
   if (long > 60 && high >= 12) {
     pen.fillStyle = colour("surface");
     pen.textAlign = "left";
-    pen.fillText(clipped(pen, trial.model, long - 8), left + 4, top + high / 2 + 0.5);
+    pen.fillText(fitted(pen, trial.model, long - 8), left + 4, top + high / 2 + 0.5);
   }
 }
 
@@ -301,11 +302,4 @@ function outline(pen, layout, trial) {
   pen.strokeStyle = colour("ink");
   pen.lineWidth = 2;
   pen.strokeRect(left, top + 1, Math.max(3, right - left), layout.row - 2);
-}
-
-function clipped(pen, text, maxWidth) {
-  if (pen.measureText(text).width <= maxWidth) return text;
-  let length = Math.max(1, Math.floor((text.length * maxWidth) / pen.measureText(text).width) - 1);
-  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > maxWidth) length -= 1;
-  return `${text.slice(0, length)}…`;
 }

@@ -27,10 +27,14 @@ async def create_study(request: Request, body: wire.StudyCreate) -> Response:
 
 @router.get("/studies", response_model=Page[wire.StudyView], tags=["studies"])
 async def list_studies(
-    request: Request, state: StudyState | None = None, limit: Limit = 100, after: After = None
+    request: Request,
+    state: StudyState | None = None,
+    dataset: Annotated[str | None, Query(max_length=100, description="Only studies on it.")] = None,
+    limit: Limit = 100,
+    after: After = None,
 ) -> Response:
     """List studies, newest first."""
-    return answered(await look(request, queries.studies, state, limit, after))
+    return answered(await look(request, queries.studies, state, dataset, limit, after))
 
 
 @router.get("/studies/{study}", response_model=wire.StudyView, tags=["studies"])

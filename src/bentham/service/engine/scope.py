@@ -142,10 +142,14 @@ class Scope:
         own = reversed(tenant.datasets.values()) if tenant else iter(())
         return chain(own, reversed(self._pool.installed.values()))
 
-    def studies(self, state: str | None = None) -> Iterator[Study]:
-        """Return studies, newest first."""
-        own = self._own_studies()
-        return (study for study in own if state is None or study.state == state)
+    def studies(self, state: str | None = None, dataset: str | None = None) -> Iterator[Study]:
+        """Return studies, newest first; `dataset` is the id of a dataset that they use."""
+        return (
+            study
+            for study in self._own_studies()
+            if (state is None or study.state == state)
+            and (dataset is None or study.data.get("dataset") == dataset)
+        )
 
     def studies_named(self, names: Iterable[str]) -> list[Study]:
         """Return those of the studies with the given ids that the caller can see."""

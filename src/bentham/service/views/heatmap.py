@@ -60,6 +60,7 @@ def heatmap_items(pool: Pool, studies: Sequence[Study], models: dict[str, int]) 
                 "name": study.name,
                 "tenant": study.tenant.name,
                 "state": study.state,
+                "metric": study.metric,
                 "columns": [models.setdefault(name, len(models)) for name in names],
                 "states": states,
                 "observed": observed,

@@ -96,9 +96,11 @@ def token(look: Look, name: str) -> View:
 
 
 @allowed(*OWNERS)
-def studies(look: Look, state: str | None, limit: int, after: str | None) -> View:
-    """Return a page of studies, newest first."""
-    found, following = page(look.scope.studies(state), limit, after)
+def studies(
+    look: Look, state: str | None, dataset: str | None, limit: int, after: str | None
+) -> View:
+    """Return a page of studies, newest first; if `dataset` is an id, of those that use it."""
+    found, following = page(look.scope.studies(state, dataset), limit, after)
     return {
         "items": [study_view(look.pool, each, look.now, False) for each in found],
         "next": following,

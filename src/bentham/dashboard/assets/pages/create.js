@@ -7,7 +7,7 @@ import { emptyPanel, heading, notice, panel } from "/assets/parts.js";
 import { columnsPart, describeTarget } from "/assets/pages/create_columns.js";
 import { dataPart } from "/assets/pages/create_data.js";
 import { morePart } from "/assets/pages/create_more.js";
-import { field } from "/assets/pages/create_field.js";
+import { field } from "/assets/field.js";
 
 const DEFAULT_CANDIDATES = 40;
 const MAX_CANDIDATES = 500;
@@ -24,7 +24,7 @@ export async function open(context) {
   if (admin && !tenants.length) {
     context.show("New study", heading("New study"), emptyPanel("No tenants yet",
       h("p", {}, "A study belongs to a tenant. Create one first: ",
-        h("code", {}, "bentham tenant create NAME"), ".")));
+        h("a", { href: "#/tenants" }, "Tenants"), ".")));
     return;
   }
   let dataset = null;
@@ -84,7 +84,7 @@ export async function open(context) {
       const study = await post("/studies", {
         name: name.input.value,
         data: {
-          dataset: dataset.id, target: target.input.value, types: columns.types(),
+          dataset: dataset.id, target: target.input.value, types: columns.types(), split: more.split(),
           ...(evaluation.task() && evaluation.isSet() && { task: evaluation.task() }),
         },
         ...(evaluation.metric() && { metric: evaluation.metric() }),
@@ -102,7 +102,12 @@ export async function open(context) {
     }
   }
 
-  const data = dataPart(context, owner, use);
+  const [given] = context.parameters; // the id of a dataset
+  if (given && tenant) {
+    const { tenant: name } = await context.get(`/datasets/${encodeURIComponent(given)}`);
+    if (name) tenant.input.value = name;
+  }
+  const data = dataPart(context, owner, use, given);
   tenant?.input.addEventListener("change", () => data.reset());
   fill(details,
     columns.node,

@@ -5,7 +5,7 @@ import { plural, whole } from "/assets/format.js";
 import { notice, panel, table } from "/assets/parts.js";
 
 const MAX_LISTED = 100; // columns listed; the others can be found by name
-const TYPES = [
+export const TYPES = [
   ["number", "number"], ["decimal-comma", "number with decimal comma"], ["yes-no", "yes or no"],
   ["date", "date"], ["day-first", "date, day first"], ["month-first", "date, month first"],
   ["category", "category"], ["any-spelling", "category, any spelling"], ["ignored", "ignored"],
@@ -18,14 +18,21 @@ function sample([written, read]) {
   return read && !same ? `${written} = ${read}` : written;
 }
 
-// The classes of the target with their numbers of rows, and columns that alone predict it.
-export function describeTarget(column) {
+export const samplesText = (column) => (column.samples ?? []).map(sample).join("; ") || "–";
+
+// The values of a column with their numbers of rows, if it has few.
+export function classesText(column) {
   const values = column.values ?? [];
   const classes = values.slice(0, 6).map(([name, count]) => `${name} (${whole(count)})`).join(", ");
-  const more = column.distinct > 6 && values.length ? `, and ${whole(column.distinct - 6)} more` : "";
+  return classes + (column.distinct > 6 && values.length ? `, and ${whole(column.distinct - 6)} more` : "");
+}
+
+// The classes of the target, and columns that alone predict it.
+export function describeTarget(column) {
+  const classes = classesText(column);
   const alone = (column.predictors ?? []).join(", ");
   return [
-    classes && `Values with their numbers of rows: ${classes}${more}.`,
+    classes && `Values with their numbers of rows: ${classes}.`,
     alone && `Warning: it is predicted almost perfectly by ${alone} alone. Ignore what is known only afterwards.`,
   ].filter(Boolean).join(" ");
 }
@@ -42,15 +49,19 @@ export function columnsPart(change) {
     onkeydown: (event) => event.key === "Enter" && event.preventDefault() });
   const filter = h("div.filter", {}, h("label", { for: "find-column" }, "Find a column"), find);
   const list = table("List of columns", [
-    { name: "Column", show: (column) => column.name },
+    { name: "Column", show: columnCell },
     { name: "Type", show: typeCell },
+    { name: "As written = as read", show: samplesText },
     { name: "Missing", align: "right", show: (column) => whole(column.missing) },
     { name: "Distinct", align: "right", show: (column) => whole(column.distinct) },
-    { name: "As written = as read", show: (column) => (column.samples ?? []).map(sample).join("; ") || "–" },
-    { name: "Note", show: (column) =>
-      [column.note, column.name === target && "target"].filter(Boolean).join("; ") || "–" },
   ], { key: (column) => column.name, maxRows: MAX_LISTED, empty: "No column matches." });
-  const node = panel("Columns", counts, notes, filter, h("div.tall", {}, list.node));
+  const node = panel("Columns", counts, notes, filter, h("div.tall.columns-table", {}, list.node));
+
+  // The notes are below the name: on a phone, other columns are out of view.
+  function columnCell(column) {
+    const text = [column.name === target && "the column to predict", column.note].filter(Boolean).join("; ");
+    return h("span.column-name", {}, column.name, text && h("span.quiet", {}, text));
+  }
 
   // Selects are reused, so that the focus stays when a type is chosen.
   function typeCell(column) {

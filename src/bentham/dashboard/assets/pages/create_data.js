@@ -4,26 +4,28 @@ import { all, upload } from "/assets/api.js";
 import { fill, h } from "/assets/dom.js";
 import { bytes, plural, whole } from "/assets/format.js";
 import { choice, notice } from "/assets/parts.js";
-import { field } from "/assets/pages/create_field.js";
+import { field } from "/assets/field.js";
 
 const CSV = "text/csv";
 const PARQUET = "application/vnd.apache.parquet";
 const MAX_NAME_LENGTH = 200;
 
-export function dataPart(context, owner, use) {
+// `chosen` is the id of an existing dataset to begin with, if any.
+export function dataPart(context, owner, use, chosen = "") {
   const body = h("div", {});
   let source = null;
   const open = (which) => {
     source?.leave();
     use(null);
-    source = which === "file" ? filePart(context, owner, use) : existingPart(context, owner, use);
+    source = which === "file" ? filePart(context, owner, use) : existingPart(context, owner, use, chosen);
     fill(body, source.node);
   };
-  open("file");
+  const first = chosen ? "existing" : "file";
+  open(first);
   return {
     node: h("div.stack", {},
       h("div", {}, choice("Data source", [["file", "Upload a file"], ["existing", "Use an existing dataset"]],
-        "file", open)),
+        first, open)),
       body),
     reset: () => source.reset(),
   };
@@ -146,7 +148,7 @@ function printable(name) {
 
 // -- an existing dataset
 
-function existingPart(context, owner, use) {
+function existingPart(context, owner, use, first) {
   const alertBox = h("div", { role: "alert" });
   const chosen = field("Dataset", h("select", {}));
   const node = h("div.stack", {}, chosen.node, alertBox);
@@ -161,6 +163,9 @@ function existingPart(context, owner, use) {
       return;
     }
     drawOptions();
+    if (!items.some((each) => each.id === first)) return;
+    chosen.input.value = first;
+    await choose();
   }
 
   function drawOptions() {
@@ -172,7 +177,7 @@ function existingPart(context, owner, use) {
         `${each.name} (${plural(each.rows, "row")}, ${plural(each.width, "column")})`)));
   }
 
-  chosen.input.addEventListener("change", async () => {
+  async function choose() {
     const id = chosen.input.value;
     fill(alertBox);
     use(null);
@@ -183,7 +188,9 @@ function existingPart(context, owner, use) {
     } catch (error) {
       if (error.name !== "AbortError") fill(alertBox, notice("bad", error.message));
     }
-  });
+  }
+
+  chosen.input.addEventListener("change", choose);
   read();
   return {
     node,

@@ -101,7 +101,8 @@ function follow(context, rows, page, next) {
 
 function build(context, rows) {
   const admin = context.session.role === "admin";
-  const state = { kind: "observed", perStudy: false, order: "newest", text: "" };
+  // `metric` is null for all metrics; scores of different metrics never share a colour scale.
+  const state = { kind: "observed", perStudy: false, order: "newest", text: "", metric: undefined };
   let selected = null; // the selected cell: { study, slot }
   const note = h("p.quiet", { role: "status" });
   const legend = h("div.heat-legend");
@@ -128,6 +129,10 @@ function build(context, rows) {
     state.order = order.value;
     rearrange();
   } }, ORDERS.map(([value, name]) => h("option", { value }, name)));
+  const metric = h("select", { id: unique("metric"), onchange: () => {
+    state.metric = metric.value || null;
+    rearrange();
+  } });
   const perStudy = h("input", { type: "checkbox", id: unique("own"), onchange: () => {
     state.perStudy = perStudy.checked;
     renewValues();
@@ -142,6 +147,7 @@ function build(context, rows) {
         renewValues();
       }),
     h("div.extras", {}, h("label.visually-hidden", { for: filter.id }, "Filter"), filter,
+      h("label.visually-hidden", { for: metric.id }, "Metric"), metric,
       h("label.visually-hidden", { for: order.id }, "Order"), order,
       h("span", {}, perStudy, " ", h("label", { for: perStudy.id }, "Colour scale per study")),
       h("div.choice", { role: "group", "aria-label": "Cell size" },
@@ -157,8 +163,24 @@ function build(context, rows) {
     detail.set(rows, row, admin);
   }
 
+  function drawMetrics() {
+    const metrics = rows.metrics();
+    if (state.metric === undefined && metrics.length) [[state.metric]] = metrics;
+    const options = [...metrics.map(([name, count]) => [name, `${name} (${plural(count, "study", "studies")})`]),
+      ...(metrics.length > 1 ? [["", "All metrics"]] : [])];
+    const content = options.map(([, text]) => text).join("\n");
+    if (metric.dataset.content === content) return;
+    metric.dataset.content = content;
+    fill(metric, options.map(([value, text]) =>
+      h("option", { value, selected: value === (state.metric ?? "") }, text)));
+  }
+
+  // Whether each study has a colour scale of its own.
+  const scaled = () => state.perStudy || state.metric === null;
+
   function rearrange() {
-    rows.arrange(state.order, state.text);
+    drawMetrics();
+    rows.arrange(state.order, state.text, state.metric);
     map.renew(selected);
     const none = rows.shown.length === 0;
     empty.hidden = !none;
@@ -185,11 +207,13 @@ function build(context, rows) {
     Object.assign(map.display, {
       kind: state.kind,
       log,
-      ends: state.perStudy ? null : ends ?? { low: 0, high: 0, log },
+      ends: scaled() ? null : ends ?? { low: 0, high: 0, log },
       show: state.kind === "rate" || state.kind === "sigma" ? (value) => number(value, 2)
         : (value) => (Math.abs(value) < 10 ? value.toFixed(3) : number(value)),
     });
-    drawLegend(legend, state, ends);
+    perStudy.checked = scaled();
+    perStudy.disabled = state.metric === null;
+    drawLegend(legend, state.kind, scaled(), ends);
     const text = summary(rows, state, ends);
     picture.summarise(text);
     map.grid.setAttribute("aria-label", `Studies by models. ${text}`);
@@ -238,7 +262,8 @@ function summary(rows, state, ends) {
   for (const row of rows.shown) for (const each of row.states) counts[each] += 1;
   const [untried, running, observed, failed] = [...counts].map(whole);
   const { name } = KINDS[state.kind];
-  const span = ends === null ? `No ${name.toLowerCase()} is known yet.`
+  const span = state.metric === null ? "Scores of different metrics are not comparable, so each study has its own scale."
+    : ends === null ? `No ${name.toLowerCase()} is known yet.`
     : `${name}: ${show(state.kind, ends.low)} to ${show(state.kind, ends.high)} for the middle 96 %.`;
   return `${plural(rows.shown.length, "study", "studies")} by ${plural(rows.columns.length, "model")}: ` +
     `${observed} observed, ${running} running, ${failed} failed, ${untried} untried. ${span}`;
@@ -246,15 +271,15 @@ function summary(rows, state, ends) {
 
 const show = (kind, value) => (kind === "rate" || kind === "sigma" ? number(value) : score(value));
 
-function drawLegend(node, state, ends) {
+function drawLegend(node, kind, perStudy, ends) {
   const bar = h("canvas.heat-bar", { width: 256, height: 1, "aria-hidden": "true" });
   const image = new ImageData(new Uint8ClampedArray(ramp(isDark()).buffer.slice(0)), 256, 1);
   bar.getContext("2d").putImageData(image, 0, 0);
-  const [low, high] = state.perStudy ? ["each study's lowest", "its highest"]
-    : ends === null ? ["–", "–"] : [show(state.kind, ends.low), show(state.kind, ends.high)];
-  const without = state.kind === "observed" ? "untried" : state.kind === "rate" ? "tried" : null;
+  const [low, high] = perStudy ? ["each study's lowest", "its highest"]
+    : ends === null ? ["–", "–"] : [show(kind, ends.low), show(kind, ends.high)];
+  const without = kind === "observed" ? "untried" : kind === "rate" ? "tried" : null;
   fill(node,
-    h("span.heat-scale", {}, low, bar, high, KINDS[state.kind].log ? " (log scale)" : ""),
+    h("span.heat-scale", {}, low, bar, high, KINDS[kind].log ? " (log scale)" : ""),
     h("ul.heat-keys", {},
       without && h(`li.${without}`, {}, without),
       h("li.running", {}, "running"), h("li.failed", {}, "failed"), h("li.unlisted", {}, "not listed")));

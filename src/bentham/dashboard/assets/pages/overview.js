@@ -1,16 +1,20 @@
-// The overview, suitable for a wall display: everything for an operator, its own part for a tenant.
+// The overview, suitable for a wall display. A tenant's begins with its studies, an operator's with the
+// devices and for whom they work.
 
-import { chart, timeTicks } from "/assets/chart.js";
 import { address, h, link } from "/assets/dom.js";
-import { clock, duration, known, number, percent, plural, score, whole } from "/assets/format.js";
+import { clip } from "/assets/fitted.js";
+import { clock, duration, number, percent, plural, score, whole } from "/assets/format.js";
 import {
   badge, choice, emptyPanel, figure, heading, meter, notice, panel, table, tile,
 } from "/assets/parts.js";
+import { latestStudies } from "/assets/pages/latest_studies.js";
 import { timeline } from "/assets/timeline.js";
+import { trendFigure } from "/assets/trend.js";
 
 const RANGES = [[300, "5 min"], [3600, "1 h"], [21600, "6 h"], [86400, "24 h"]];
 const POINTS = 300;
-const LATEST = 12;
+const LATEST = 8;
+const MAX_OWNERS = 6; // tenants named in the sentence about the devices
 const RANGE_KEY = "bentham-range";
 
 export async function open(context) {
@@ -24,13 +28,13 @@ export async function open(context) {
   }
 
   const tiles = {
-    happiness: tile("Happiness (estimate)", "of the initial regret is gone"),
-    regret: tile("Mean regret (estimate)"),
     devices: tile("Devices busy"),
     running: tile("Trials running"),
+    queue: tile("Models waiting"),
     throughput: tile("Trials ended"),
+    happiness: tile("Happiness (estimate)", "of the way from the baselines to the best models"),
+    regret: tile("Mean regret (estimate)"),
     latency: tile("Decision time (median)"),
-    queue: tile("Untried models"),
   };
   const hiddenTiles = admin ? ["running"] : ["devices", "latency"];
   const row = h("div.tiles", {}, Object.entries(tiles)
@@ -54,12 +58,15 @@ export async function open(context) {
   });
   const latest = trialTable("List of latest trials", admin, LATEST);
   const shares = tenantTable(admin);
+  const work = h("p");
+  const studies = admin ? null : latestStudies(context);
 
   async function readOverview() {
     const found = await context.get("/overview");
     state.skew = found.time - Date.now() / 1000;
     showTiles(tiles, found);
     shares.set(found.tenants);
+    if (admin) work.textContent = workText(found);
     const idle = admin && found.devices.present === 0 && !found.no_device; // the banner says the rest
     warning.replaceChildren(...(idle ? [noDevices()] : []));
     return found;
@@ -116,34 +123,58 @@ export async function open(context) {
       state.names.set(event.id, event.name);
     } else if (event.kind.startsWith("device-")) {
       renewTimeline();
+    } else if (event.kind === "study-renamed") {
+      state.names.set(event.id, event.name);
+      renewTimeline();
     } else if (event.kind.startsWith("trial-")) {
       state.pendingEvents?.push(event);
       apply(event);
       renewDescription();
     }
+    studies?.take(event);
     renewOverview();
     renewTrend();
   });
 
-  const [found] = await Promise.all([readOverview(), readTrend(), readTimeline()]);
+  const [found] = await Promise.all([readOverview(), readTrend(), readTimeline(), studies?.read()]);
   context.every(1, () => bars.draw());
   context.every(15, renewOverview);
   context.every(30, renewTrend);
-  const studies = found.tenants.reduce((sum, tenant) => sum + tenant.open_studies, 0);
-  const isEmpty = studies === 0 && bars.trials.size === 0 && found.decisions === 0;
+  const open = found.tenants.reduce((sum, tenant) => sum + tenant.open_studies, 0);
+  const isEmpty = open === 0 && bars.trials.size === 0 && found.decisions === 0;
+  const timeRange = h("div.range", {}, h("span.quiet", {}, "Time range of the figures:"), ranges);
+  const parts = admin
+    ? [work, row, meaning(), timeRange, timelineFigure.node, panel("Tenants", shares.node), trend.node]
+    : [studies.node, row, meaning(), timeRange, trend.node, timelineFigure.node, panel("Your tenant", shares.node)];
   context.show("Overview",
-    heading("Overview", ranges),
-    warning,
-    row,
-    isEmpty ? noStudies(admin) : [
-      trend.node,
-      timelineFigure.node,
-      admin ? panel("Tenants", shares.node) : panel("Your tenant", shares.node),
-      panel("Latest trials", latest.node),
-    ]);
+    h("div", {}, heading("Overview", !admin && h("a.button.main", { href: "#/new" }, "New study")), warning),
+    isEmpty ? [row, noStudies(admin)] : [...parts, panel("Latest trials", latest.node)]);
   if (isEmpty) {
     context.listen((event) => event?.kind === "study-created" && context.reload());
   }
+}
+
+// What regret and happiness are, where they are first used.
+function meaning() {
+  return h("p.summary", {},
+    h("strong", {}, "Regret"), " is how far a study's best score is below the best score that its models ",
+    "are expected to reach: 0 means that nothing better is expected. ",
+    h("strong", {}, "Happiness"), " is the share of the way that is done: 0 % at the baseline, which is ",
+    "the score of the best constant prediction, and 100 % at that expected best.");
+}
+
+// For whom the devices work, and what waits.
+function workText(found) {
+  const { busy, present } = found.devices;
+  const owners = found.tenants.filter((tenant) => tenant.running_trials > 0)
+    .sort((one, other) => other.running_trials - one.running_trials);
+  const listed = owners.slice(0, MAX_OWNERS).map((tenant) => `${whole(tenant.running_trials)} for ${tenant.tenant}`);
+  const rest = owners.slice(MAX_OWNERS).reduce((sum, tenant) => sum + tenant.running_trials, 0);
+  if (rest) listed.push(`${whole(rest)} for others`);
+  const { untried_arms: models, open_studies: open } = found.queue;
+  return `${whole(busy)} of ${plural(present, "device")} ${busy === 1 ? "works" : "work"}` +
+    `${listed.length ? `: ${listed.join(", ")}` : ""}. ` +
+    `${plural(models, "model")} of ${plural(open, "open study", "open studies")} ${models === 1 ? "waits" : "wait"}.`;
 }
 
 function storedRange() {
@@ -186,77 +217,9 @@ function showTiles(tiles, found) {
   }
 }
 
-function trendFigure(admin) {
-  const lines = chart({
-    label: "Mean regret over time (estimate)",
-    x: { format: (time) => clock(time), tick: (time) => clock(time, time % 60 !== 0), ticks: timeTicks },
-    y: { format: (value) => number(value) },
-  });
-  const columns = [
-    { name: "Time", show: ([time]) => clock(time) },
-    { name: "Mean regret", align: "right", show: (row) => number(row[1]) },
-    { name: "Low", align: "right", show: (row) => number(row[2]) },
-    { name: "High", align: "right", show: (row) => number(row[3]) },
-    { name: "Studies", align: "right", show: (row) => whole(row[4]) },
-  ];
-  if (admin) {
-    columns.push({ name: "Round robin", align: "right", show: (row) => number(row[5]) });
-  }
-  const rows = table("Mean regret over time (estimate)", columns, { key: ([time]) => time });
-  const shown = figure("Mean regret over time", lines.node, {
-    extras: h("span.estimate", {
-      title: "A study's best score is unknown until all its models have been tried, so it is estimated.",
-    }, "estimate"),
-    table: rows,
-  });
-  let last = null;
-
-  function list() {
-    if (!shown.details.open || last === null) return;
-    const step = Math.max(1, Math.ceil(last.times.length / 50));
-    const places = last.times.map((_, place) => place).filter((place) => place % step === 0);
-    rows.set(places.map((place) => [last.times[place], last.regret[place], last.low[place],
-      last.high[place], last.studies[place], last.round_robin?.[place] ?? null]));
-  }
-  shown.details.addEventListener("toggle", list);
-
-  return {
-    node: shown.node,
-    set(found) {
-      last = found;
-      const { times, regret, low, high, round_robin: roundRobin } = found;
-      lines.set({
-        lines: [
-          ...(roundRobin ? [{ name: "Round robin with the same trials", style: "faint", x: times, y: roundRobin }] : []),
-          { name: "Mean regret (estimate, 80 % band)", style: "main", x: times, y: regret },
-        ],
-        bands: [{ style: "main", x: times, low, high }],
-        ends: { y: [0] },
-      });
-      const text = trendSummary(found);
-      shown.summarise(text);
-      lines.describe(text);
-      list();
-    },
-  };
-}
-
-function trendSummary({ times, regret, low, high, round_robin: roundRobin }) {
-  const end = times.length - 1;
-  if (end < 0 || !known(regret[end])) return "No study was open in this time range.";
-  const first = regret.findIndex(known);
-  const band = `80 % band ${number(low[end])} to ${number(high[end])}`;
-  let text = `On average, studies are an estimated ${number(regret[end])} from their best ` +
-    `(${band}); at ${clock(times[first], false)} it was ${number(regret[first])}.`;
-  if (roundRobin && known(roundRobin[end])) {
-    text += ` With the same trials, round robin would be at ${number(roundRobin[end])}.`;
-  }
-  return text;
-}
-
 function trialTable(caption, admin, maxRows) {
   return table(caption, [
-    { name: "Model", show: (trial) => trial.model },
+    { name: "Model", show: (trial) => clip(trial.model) },
     { name: "Study", show: (trial) => link(address("studies", trial.study), trial.name) },
     ...(admin ? [{ name: "Tenant", show: (trial) => trial.tenant }] : []),
     { name: "Device", show: (trial) => trial.device },

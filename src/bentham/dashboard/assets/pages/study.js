@@ -1,20 +1,22 @@
-// One study: its progress, the next model and why, results and exports.
+// One study, in tabs: progress and the next model, candidates, the best model, trials, export, settings.
 
-import { h, link } from "/assets/dom.js";
+import { address, h, link } from "/assets/dom.js";
 import { duration, known, number, plural, score, whole } from "/assets/format.js";
 import { gain, rate, rateName } from "/assets/gain.js";
 import { badge, heading, notice, panel, tile } from "/assets/parts.js";
 import { actions } from "/assets/pages/study_actions.js";
 import { candidates } from "/assets/pages/study_candidates.js";
 import { learning } from "/assets/pages/study_learning.js";
-import { results } from "/assets/pages/study_results.js";
+import { bestConfiguration, exports } from "/assets/pages/study_results.js";
+import { baseline, isBeaten } from "/assets/pages/study_table.js";
 import { trials } from "/assets/pages/study_trials.js";
+import { tabs } from "/assets/tabs.js";
 
 const READ_SECONDS = 1.5;
 const REFRESH_SECONDS = 30; // scores of other studies may change its posterior
 
 export async function open(context) {
-  const [id] = context.parameters;
+  const [id, tab] = context.parameters;
   const path = `/studies/${encodeURIComponent(id)}`;
   const state = { study: null, candidates: [], record: [], next: null };
 
@@ -29,8 +31,16 @@ export async function open(context) {
   const trialList = trials(context, id);
   await Promise.all([read(), trialList.read()]);
   const top = headPart(context, () => state.study, renew);
-  const pieces = [tiles(), nextPart(), learning(), candidates(), results(context), aboutPart()];
-  const [glance, next, best, all, outcome, about] = pieces;
+  const pieces = [tiles(), nextPart(), learning(), candidates(), bestConfiguration(), exports(context), aboutPart()];
+  const [glance, next, best, all, configuration, outcome, about] = pieces;
+  const parts = tabs("Parts of the study", [
+    { id: "progress", name: "Progress", nodes: [h("div.study-top", {}, best.node, next.node)] },
+    { id: "candidates", name: "Candidates", nodes: [all.node] },
+    { id: "model", name: "Best model", nodes: [configuration.node] },
+    { id: "trials", name: "Trials", nodes: [trialList.node] },
+    { id: "export", name: "Export", nodes: [outcome.node] },
+    { id: "about", name: "About", nodes: [about.node] },
+  ], tab, address("studies", id));
 
   function draw() {
     for (const piece of [top, ...pieces]) piece.set(state);
@@ -42,10 +52,7 @@ export async function open(context) {
   }
 
   draw();
-  top.exports.addEventListener("click", () => outcome.focus());
-  context.show(state.study.name, top.node, glance.node,
-    h("div.study-top", {}, best.node, next.node),
-    all.node, outcome.node, trialList.node, about.node);
+  context.show(state.study.name, top.node, glance.node, parts.node);
   const plan = context.renewer(renew, READ_SECONDS);
   context.every(REFRESH_SECONDS, plan);
   context.listen((event) => {
@@ -66,22 +73,21 @@ function concerns(event, study) {
 
 function headPart(context, study, renew) {
   const shown = h("span", {});
-  const exports = h("button", { type: "button" }, "Export");
   const buttons = actions(context, study, renew);
   const notices = h("div", {});
   const owner = context.session.role === "admin" ? h("span.quiet", {}, `of ${study().tenant}`) : null;
   const node = h("div.stack", {},
     h("p.crumbs", {}, link("#/studies", "Studies")),
-    heading(study().name, shown, owner, buttons.node, exports),
+    heading(study().name, shown, owner, buttons.node),
     buttons.alertBox, notices);
   let last = "";
   return {
     node,
-    exports,
     set() {
-      const { state, reason } = study();
-      if (last === state + reason) return;
-      last = state + reason;
+      const { name, state, reason } = study();
+      if (last === [name, state, reason].join()) return;
+      last = [name, state, reason].join();
+      node.querySelector("h1").textContent = name;
       shown.replaceChildren(badge(state));
       notices.replaceChildren();
       if (state === "closed") notices.append(notice("", `Closed: ${reason || "no reason given"}.`));
@@ -93,17 +99,19 @@ function headPart(context, study, renew) {
 
 function tiles() {
   const best = tile("Best so far");
+  const gained = tile("Gain in the last hour");
   const tried = tile("Models tried");
   const time = tile("Device time");
   const more = tile("Highest EI");
   return {
-    node: h("div.tiles", {}, [best, tried, time, more].map((each) => each.node)),
+    node: h("div.tiles", {}, [best, gained, tried, time, more].map((each) => each.node)),
     set({ study, candidates: all }) {
       const done = study.models - study.untried;
       const counts = study.trials;
       const problems = [[counts.failed, "failed"], [counts.lost, "lost"]].filter(([count]) => count);
       best.set(score(study.incumbent?.score),
         study.incumbent ? `${study.metric}, by ${study.incumbent.model}` : `${study.metric}; no score yet`);
+      gained.set(study.gained.last_hour > 0 ? `+${number(study.gained.last_hour)}` : "0", baselineText(study));
       tried.set(`${whole(done)} of ${whole(study.models)}`,
         [[counts.running, "running"], ...problems].map(([count, word]) => `${whole(count)} ${word}`).join(", "));
       time.set(duration(study.device_seconds),
@@ -115,6 +123,13 @@ function tiles() {
       } else more.set("–", study.state === "open" ? "no model is left to try" : `the study is ${study.state}`);
     },
   };
+}
+
+function baselineText(study) {
+  if (baseline(study) === null) return "";
+  const text = `baseline ${score(study.floor)}`;
+  if (study.incumbent === null) return text;
+  return isBeaten(study) ? `${text}, beaten by ${number(study.incumbent.score - study.floor)}` : `${text}: not beaten`;
 }
 
 function nextPart() {
@@ -145,12 +160,12 @@ function aboutPart() {
   const facts = h("dl.facts", {});
   const notes = h("ul.notes", {});
   const node = panel("About this study", facts, notes);
-  let drawn = false;
+  let drawn = "";
   return {
     node,
     set({ study }) {
-      if (drawn) return; // none of it changes
-      drawn = true;
+      if (drawn === JSON.stringify([study.stop, study.data])) return; // nothing else changes
+      drawn = JSON.stringify([study.stop, study.data]);
       const { training, stop } = study;
       const rules = [
         known(stop.trials) && `after ${plural(stop.trials, "trial")}`,
@@ -161,21 +176,24 @@ function aboutPart() {
           `${number(100 * stop.gain_share)} % of the gain over the baseline`,
         "when every model has been tried",
       ].filter(Boolean);
-      const split = training && (training.split.kind === "folds"
-        ? `${training.split.folds} folds` : `${Math.round(100 * training.split.share)} % held out`);
+      const split = training && `${training.split.kind === "folds"
+        ? `${training.split.folds} folds` : `${Math.round(100 * training.split.share)} % held out`
+      }, random seed ${training.split.seed}`;
       const lines = [
-        ["Data", study.data || study.dataset],
+        ["Data", training ? link(address("datasets", training.dataset), study.data) : study.data || study.dataset],
         ["Size", known(study.rows) &&
           `${plural(study.rows, "row")}, ${plural(study.columns ?? 0, "column")} to learn from`],
         ["Predicts", training && `${training.target} (${training.task})`],
         ["Metric", split ? `${study.metric}, ${split}` : study.metric],
+        ["Baseline", known(baseline(study)) &&
+          `${score(study.floor)}${training ? ", the score of the best constant prediction" : ""}`],
         ["Closes", rules.join(", or ")],
         ["Weight", number(study.weight)],
         ["Created", new Date(1000 * study.created).toLocaleString("en-GB")],
         ["Id", study.id],
       ].filter(([, text]) => text);
-      facts.append(...lines.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
-      notes.append(...(training?.notes ?? []).map((note) => h("li", {}, note)));
+      facts.replaceChildren(...lines.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
+      notes.replaceChildren(...(training?.notes ?? []).map((note) => h("li", {}, note)));
       notes.hidden = !notes.childElementCount;
     },
   };

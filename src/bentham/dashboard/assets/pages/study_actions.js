@@ -1,6 +1,7 @@
-// The actions of a study: pause, resume, close, reopen.
+// The actions of a study: rename, pause, resume, close, reopen.
 
-import { post } from "/assets/api.js";
+import { patch, post } from "/assets/api.js";
+import { renaming } from "/assets/dialog.js";
 import { fill, h } from "/assets/dom.js";
 import { notice } from "/assets/parts.js";
 
@@ -10,6 +11,11 @@ export function actions(context, study, renew) {
   const resume = h("button", { type: "button", onclick: () => run("resume", "Resumed.") }, "Resume");
   const close = h("button", { type: "button", onclick: () => run("close", "Closed.") }, "Close");
   const reopen = h("button", { type: "button", onclick: () => run("reopen", "Reopened.") }, "Reopen");
+  const rename = h("button", { type: "button", onclick: () => renaming(context, "study", study().name,
+    async (name) => {
+      await patch(`/studies/${encodeURIComponent(study().id)}`, { name });
+      await renew();
+    }) }, "Rename");
   const buttons = [pause, resume, close, reopen];
 
   async function run(action, done) {
@@ -32,7 +38,7 @@ export function actions(context, study, renew) {
   }
 
   return {
-    node: h("span.actions", {}, pause, resume, close, reopen),
+    node: h("span.actions", {}, rename, pause, resume, close, reopen),
     alertBox,
     set() {
       const { state, untried } = study();

@@ -1,6 +1,7 @@
 // The candidate models of a study: posterior, score, expected improvement and cost.
 
 import { fill, h } from "/assets/dom.js";
+import { clip } from "/assets/fitted.js";
 import { quantile, ticks } from "/assets/chart.js";
 import { duration, known, number, plural, score, settings, whole } from "/assets/format.js";
 import { badge, choice, figure, panel, table } from "/assets/parts.js";
@@ -26,7 +27,7 @@ export function candidates() {
     const sentence = summary(study, all);
     drawing.set([...all].sort(orders[order]), study.incumbent?.score ?? null, sentence);
     shown.summarise(sentence);
-    list.set([...all].sort(orders.mean)); // the order of rows without an EI rate
+    list.set([...all].sort(orders.rate)); // the order of rows without a score
   }
 
   return {
@@ -110,7 +111,7 @@ function line(each, at, low) {
   const text = each.state === "observed" ? score(each.score)
     : known(each.mean) ? `${score(each.mean)} ± ${number(each.sigma, 2)}` : "unknown";
   return h("div.belief", { "data-state": each.state, title: `${each.model}, ${each.state}: ${text}` },
-    h("span.name", {}, each.model), track);
+    h("span.name", {}, clip(each.model)), track);
 }
 
 // The ends of the axis: around all values, except a few that are far below.
@@ -144,7 +145,7 @@ function candidateTable() {
       show: (each) => duration(each.duration) },
     { name: "Decision", show: (each) =>
       (each.trial ? toDecision(each.trial, "Why", h("span.visually-hidden", {}, ` ${each.model}`)) : "") },
-  ], { key: (each) => each.model, order: { by: "EI rate alone", down: true } });
+  ], { key: (each) => each.model, order: { by: "Score", down: true } });
 }
 
 function modelCell(each) {
