@@ -59,7 +59,8 @@ def test_pages_fit_80_columns_and_json_is_json(
 
 def test_a_study_shows_its_best_model_first(bentham: Bentham, canned: Canned) -> None:
     done = bentham("study", "show", "wine")
-    cells = [line.split("│") for line in done.out.splitlines() if "│" in line]
+    _, _, table = done.out.rpartition("state")
+    cells = [line.split("│") for line in table.splitlines()[1:] if "│" in line]
     rows = [model.strip() for _, model, state, *_ in cells if state.strip()]  # where one begins
     assert [row[:5] for row in rows] == ["fores", "[red]", "svm", "broke"]
     assert "0.93 by forest" in done.out

@@ -21,7 +21,7 @@ from support.training_data import mixed, training
 
 from bentham.client import Client
 from bentham.errors import InvalidInput
-from bentham.executors import Broken, Declined, Executor, Scored, TrialLimits
+from bentham.executors import Broken, Declined, Executor, Fitted, Scored, TrialLimits
 from bentham.executors.limits import MIB
 from bentham.executors.ray import RayExecutor, connect, doubled, living, load_ray
 from bentham.executors.ray_host import make_setup
@@ -170,6 +170,16 @@ def test_trials_on_a_cluster(
                 assert isinstance(ended, Scored), ended
                 assert 0.4 < ended.score <= 1.0
             assert len(fetched) == 1
+        with subtests.test("looks and fitted models come from the nodes"):
+            model: dict[str, Any] = {
+                "training": of_data(text), "configuration": {"var_smoothing": 1e-9},
+            }  # fmt: skip
+            ended, _ = run("gaussian-naive-bayes", **model, look_above=-1e50)
+            assert isinstance(ended, Scored), ended
+            assert ended.look is not None
+            ended, _ = run("gaussian-naive-bayes", **model, purpose="fit")
+            assert isinstance(ended, Fitted), ended
+            assert ended.content.startswith(b"PK")
         with subtests.test("a command is found in the folder of the algorithms file"):
             (tmp_path / "gate").touch()
             ended, log = run("gated", training=of_data(text), configuration={"level": 0.0})

@@ -121,6 +121,7 @@ def test_successful_responses_conform_to_the_schema(service: Service) -> None:
                  "/v1/costs", "/v1/studies/{over}/record", "/v1/studies/{over}/candidates",
                  "/v1/studies/{over}", "/v1/trend", "/v1/timeline", "/v1/heatmap",
                  "/v1/studies/{study}/next", "/v1/studies/{over}/next",
+                 "/v1/studies/{study}/best", "/v1/studies/{over}/best",
                  "/v1/whatif", "/v1/whatif/{whatif}"):  # fmt: skip
         case = schema[path.replace("{over}", "{study}")]["GET"].Case(
             path_parameters={

@@ -25,10 +25,15 @@ BODIES: dict[tuple[str, str], Any] = {
     ("GET", "/v1/studies/{study}/record"): None,
     ("GET", "/v1/studies/{study}/script"): None,
     ("GET", "/v1/studies/{study}/next"): None,
+    ("GET", "/v1/studies/{study}/best"): None,
+    ("POST", "/v1/studies/{study}/fitted"): {},
+    ("GET", "/v1/studies/{study}/fitted"): None,
+    ("GET", "/v1/studies/{study}/fitted/file"): None,
     ("GET", "/v1/trials/{trial}"): None,
     ("GET", "/v1/trials/{trial}/log"): None,
     ("GET", "/v1/trials/{trial}/data"): None,
     ("PUT", "/v1/trials/{trial}/log"): b"printed",
+    ("PUT", "/v1/trials/{trial}/model"): b"fitted",
     ("GET", "/v1/datasets/{dataset}"): None,
     ("PATCH", "/v1/datasets/{dataset}"): {"name": "another"},
     ("GET", "/v1/datasets/{dataset}/content"): None,
@@ -77,6 +82,12 @@ class World:
         study = service.post("/v1/studies", body, self.owner).ok(201)["id"]
         done = service.lease(self.runner, "own-device")
         service.report(self.runner, done, score=0.625).ok()
+        service.post(f"/v1/studies/{study}/fitted", {}, self.owner).ok()
+        fit = service.lease(self.runner, "own-device")
+        service.request(
+            "PUT", f"/v1/trials/{fit['trial']}/model", b"secret", token=self.runner,
+            query=f"fence={fit['fence']}",
+        ).ok()  # fmt: skip
         lease = service.lease(self.runner, "own-device")
         service.request(
             "PUT", f"/v1/trials/{lease['trial']}/log", b"secret", token=self.runner,

@@ -38,7 +38,8 @@ class TestLeases:
             "fence": 0, "device": "gpu", "tenant": "a", "study": study, "study_name": "wine",
             "dataset": "w", "metric": "accuracy", "model": "svm", "cost": 30.0, "attempt": 1,
             "lease_seconds": 30.0, "heartbeat_seconds": 10.0, "algorithm": "",
-            "configuration": {}, "training": None,
+            "configuration": {}, "training": None, "purpose": "score", "look_above": None,
+            "recorded": None,
         }  # fmt: skip
 
     @pytest.mark.parametrize(

@@ -47,6 +47,28 @@ DECISION: dict[str, Any] = {
         {"rule": "device-time", "detail": "nlp used its day", "instead": None},
     ],
 }  # fmt: skip
+BEST: dict[str, Any] = {
+    "study": STUDY["id"], "metric": "accuracy", "task": "classification", "model": "forest",
+    "score": 0.93,
+    "look": {
+        "rows": 1234567,
+        "confusion": {
+            "classes": [f"{'[red]class[/]' * 5}{at}" for at in range(19)], "merged": 7,
+            "counts": [[10**9 if at == other else at for other in range(20)] for at in range(20)],
+        },
+        "residuals": {"quantiles": [[at / 10, -1e9 / (at + 1)] for at in range(7)], "sample": []},
+        "importance": {
+            "rows": 1000, "score": 0.93, "omitted": 10**6, "unmeasured": ["[/]" * 20] * 3,
+            "columns": [[f"{'wide ' * 15}{at}", 0.1, 1e-9, 1e9] for at in range(20)],
+            "unmeasured_count": 10**6,
+        },
+    },
+    "fitted": {
+        "id": "s/fitted", "study": STUDY["id"], "model": LONG, "state": "failed",
+        "reason": "out of memory " * 20, "requested": NOW, "trial": TRIAL["id"], "hash": "",
+        "bytes": 0, "versions": [],
+    },
+}  # fmt: skip
 NEXT: dict[str, Any] = {
     "study": STUDY["id"], "model": "svm", "expected_improvement": 0.01, "cost": 20.0,
     "rate": 0.0005, "value": 0.0004,
@@ -125,6 +147,7 @@ ROUTES: dict[str, object] = {
     f"GET /v1/decisions/{TRIAL['id']}": DECISION,
     "GET /v1/decisions": {"items": [DECISION], "next": None},
     f"GET /v1/studies/{STUDY['id']}/next": NEXT,
+    f"GET /v1/studies/{STUDY['id']}/best": BEST,
     "GET /v1/overview": OVERVIEW,
     "GET /v1/status": STATUS,
     "POST /v1/history": {"studies": 2, "models": 3, "runs": 6},

@@ -25,6 +25,12 @@ class Result:
     score: Any = 0.5
     metrics: dict[str, Any] = field(default_factory=lambda: {"accuracy": 0.5})
     scores: list[Any] = field(default_factory=lambda: [0.4, 0.6])
+    look: Callable[[], Any] | None = None
+
+
+@dataclass
+class Versions:
+    versions: list[str] = field(default_factory=lambda: ["python==3.12.1"])
 
 
 def score(job: dict[str, Any], report: Report) -> Result:
@@ -153,6 +159,36 @@ def killed(job: dict[str, Any], report: Report) -> Result:
     os.kill(os.getpid(), job["signal"])
     time.sleep(600)
     return Result()
+
+
+def looking(job: dict[str, Any], report: Report) -> Result:
+    """Score, then fail in some way while looking at the model."""
+
+    def look() -> Any:
+        if job["how"] == "crash":
+            ctypes.string_at(0)
+        if job["how"] == "eat":
+            return [bytearray(10**7) for _ in range(10**4)]
+        if job["how"] == "hang":
+            time.sleep(600)
+        if job["how"] == "raise":
+            raise ValueError("no columns")
+        return {"rows": 7} if job["how"] == "good" else job["how"]
+
+    return Result(look=look)
+
+
+def fitting(job: dict[str, Any], report: Report) -> Versions:
+    """Write the file of a fitted model, or something else in its place."""
+    file = Path("fitted.pyz")
+    if job["how"] == "link":
+        file.symlink_to("/etc/hostname")
+    elif job["how"] == "large":
+        with file.open("wb") as opened:
+            opened.truncate(job["size"])
+    elif job["how"] != "nothing":
+        file.write_bytes(b"PK model")
+    return Versions()
 
 
 def text_score(job: dict[str, Any], report: Report) -> Result:

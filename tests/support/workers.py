@@ -105,9 +105,24 @@ class Server(Client):
         *,
         metrics: Mapping[str, float] | None = None,
         scores: Sequence[float] = (),
+        look: Mapping[str, Any] | None = None,
     ) -> TrialView:
         value = (score, dict(metrics or {}), list(scores))
+        if look is not None:
+            self._receive("look", trial_id, dict(look))
         return self._end("complete", trial_id, fence, value, key, timeout)
+
+    def send_model(
+        self,
+        trial_id: str,
+        fence: int,
+        content: bytes,
+        versions: Sequence[str] = (),
+        timeout: float | None = None,
+    ) -> TrialView:
+        key = f"model {trial_id}"  # a repeat changes nothing
+        value = content, list(versions)
+        return self._end("model", trial_id, fence, value, key, timeout or LEASE_SECONDS / 8.0)
 
     def send_log(
         self, trial_id: str, fence: int, content: bytes, timeout: float | None = None

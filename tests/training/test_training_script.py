@@ -117,7 +117,9 @@ def test_it_predicts_the_rows_of_another_file(
     new.write_text("size,weight,same,empty,colour,rare\n3,-3,7,,red,common\n-3,3,7,,pink,odd\n")
     monkeypatch.setattr(sys, "argv", ["model.py", str(path), "--predict", str(new)])
     assert model["main"]() == 0
-    assert capsys.readouterr().out.split() == ["high", "low"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "prediction,probability of high,probability of low,probability of middle"
+    assert [line.partition(",")[0] for line in lines[1:]] == ["high", "low"]
     fitted, classes = model["fit"](str(path))
     rows = model["features"](model["read_table"](str(new), ","))
     assert [classes[number] for number in fitted.predict(rows)] == ["high", "low"]

@@ -10,7 +10,7 @@ import ipaddress
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
@@ -29,7 +29,7 @@ from bentham.errors import InvalidInput, ServiceError, Unavailable
 from bentham.wire.base import complaints
 
 Model = TypeVar("Model", bound=BaseModel)
-Parameters = Mapping[str, str | int | float | None]
+Parameters = Mapping[str, str | int | float | Sequence[str] | None]
 
 TRANSIENT = frozenset({408, 429, 502, 503, 504})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
@@ -207,7 +207,7 @@ def segment(kind: str, name: str) -> str:
     return quote(name, safe="")
 
 
-def request_body(model: type[Model], **fields: object) -> Model:
+def request_body(model: type[Model], /, **fields: object) -> Model:
     """Build the body of a request; raise InvalidInput if its fields are invalid."""
     try:
         return model(**fields)

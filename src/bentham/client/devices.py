@@ -1,10 +1,11 @@
 """Calls for devices: register, lease trials, and report their outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from uuid import uuid4
 
 from bentham.client.answers import parse_answer
-from bentham.client.calls import Calls
+from bentham.client.calls import LONG, Calls
 from bentham.client.connection import request_body, segment
 from bentham.wire import (
     Complete,
@@ -77,11 +78,34 @@ class DeviceCalls(Calls):
         *,
         metrics: Mapping[str, float] | None = None,
         scores: Sequence[float] = (),
+        look: Mapping[str, Any] | None = None,
     ) -> TrialView:
-        """Report a trial's score, with other metrics and the intermediate scores."""
-        optional = _present(metrics=dict(metrics or {}), scores=list(scores))
+        """Report a trial's score, with other metrics, intermediate scores and a look at its model.
+
+        The server stores the look if the model is the best so far of a study.
+        """
+        optional = _present(metrics=dict(metrics or {}), scores=list(scores), look=look)
         body = request_body(Complete, fence=fence, score=score, **optional)
         return self._report(trial_id, "complete", TrialView, body, timeout, key)
+
+    def send_model(
+        self,
+        trial_id: str,
+        fence: int,
+        content: bytes,
+        versions: Sequence[str] = (),
+        timeout: float | None = None,
+    ) -> TrialView:
+        """Upload the file of a fitted model, which ends its trial; a repeat changes nothing."""
+        reply = self._connection.send(
+            "PUT",
+            f"/v1/trials/{segment('trial', trial_id)}/model",
+            content,
+            content_type="application/zip",
+            parameters={"fence": fence, "version": list(versions)},
+            timeout=max(LONG, timeout or 0.0),
+        )
+        return parse_answer(self.server, reply, TrialView)
 
     def fail(
         self,

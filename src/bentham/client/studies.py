@@ -1,16 +1,21 @@
 """Calls for studies and their trials."""
 
+import hashlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bentham.client.calls import LONG
 from bentham.client.connection import request_body, segment
 from bentham.client.datasets import DataCalls
-from bentham.errors import InvalidInput, Unavailable
+from bentham.errors import InvalidInput, ServiceError, Unavailable
 from bentham.wire import (
+    BestModel,
     Candidate,
     DataAsked,
     DatasetView,
+    FitCreate,
+    FittedModel,
     SplitAsked,
     StopRules,
     StudyChange,
@@ -153,6 +158,60 @@ class StudyCalls(DataCalls):
                     )
                 pause = min(pause, remaining)
             connection.sleep(pause)
+
+    def best(self, study_id: str) -> BestModel:
+        """Return a study's best model: where it errs, which columns it needs, its fitted form."""
+        return self._get(f"/v1/studies/{segment('study', study_id)}/best", BestModel)
+
+    def request_fit(self, study_id: str, model: str | None = None) -> FittedModel:
+        """Ask for the best model, or `model`, trained on all rows; see `fitted_model`."""
+        path = f"/v1/studies/{segment('study', study_id)}/fitted"
+        body = FitCreate() if model is None else request_body(FitCreate, model=model)
+        return self._post(path, FittedModel, body)
+
+    def fitted(self, study_id: str) -> FittedModel:
+        """Return whether the fitted model requested last is ready."""
+        return self._get(f"/v1/studies/{segment('study', study_id)}/fitted", FittedModel)
+
+    def fitted_model(
+        self,
+        study_id: str,
+        model: str | None = None,
+        timeout: float | None = None,
+        progress: Callable[[FittedModel], None] = lambda _: None,
+    ) -> bytes:
+        """Return the file of the best model, or of `model`, trained on all rows.
+
+        If there is none yet, a device fits the model first; `progress` is called with its state
+        meanwhile. The file is a zip that Python runs: `python FILE.pyz new.csv`. Opening it runs
+        code, so open only files that you trust. Raises TimeoutError after `timeout` seconds.
+        """
+        connection = self._connection
+        until = None if timeout is None else connection.clock() + timeout
+        fitted, polls = self.request_fit(study_id, model), 0
+        wanted = fitted.model
+        while fitted.state in ("waiting", "running") and fitted.model == wanted:
+            progress(fitted)
+            polls += 1
+            if until is not None and connection.clock() >= until:
+                reason = f" ({fitted.reason})" if fitted.reason else ""
+                raise TimeoutError(
+                    f"the model {wanted!r} is still {fitted.state}{reason} after {timeout:g} "
+                    "seconds; ask again later, it continues"
+                )
+            connection.sleep(min(1.0, connection.pause(polls, None)))
+            fitted = self.fitted(study_id)
+        if fitted.model != wanted:
+            raise ServiceError(
+                f"the model {fitted.model!r} of this study was asked for meanwhile; try again"
+            )
+        if fitted.state != "ready":
+            raise ServiceError(f"the model {wanted!r} could not be fitted: {fitted.reason}")
+        path = f"/v1/studies/{segment('study', study_id)}/fitted/file"
+        content = b"".join(self._stream(path, max(LONG, connection.timeout)))
+        if hashlib.sha256(content).hexdigest() != fitted.hash:
+            raise ServiceError("the file received does not match its SHA-256; try again")
+        return content
 
     def studies(self, state: str | None = None) -> Iterator[StudyView]:
         """Iterate over all studies, or those in a state: open, paused or closed."""

@@ -6,23 +6,34 @@ the trial is under way, `poll` only checks it, and `kill` gives it no grace peri
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from bentham.wire import Lease
 
 LARGEST_LOG = 64 * 2**10  # maximum size of an uploaded trial log, in bytes
+LARGEST_MODEL = 128 * 2**20  # maximum size of the file of a fitted model, in bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """The trial ended with a score; larger is better.
 
-    `metrics` are other metrics by name; `scores` are the scores so far, such as one per fold.
+    `metrics` are other metrics by name; `scores` are the scores so far, such as one per fold;
+    `look` is a look at the model (see `training.look`), if one was wanted.
     """
 
     score: float
     metrics: Mapping[str, float] = field(default_factory=dict)
     scores: Sequence[float] = ()
+    look: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The trial ended with the file of a fitted model, and the versions of what it needs."""
+
+    content: bytes
+    versions: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,7 @@ class Declined:
     unable: bool = False
 
 
-Outcome: TypeAlias = Scored | Broken | Declined
+Outcome: TypeAlias = Scored | Fitted | Broken | Declined
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 from bentham.errors import InvalidInput
 from bentham.executors.base import Broken, Declined
-from bentham.executors.process import Call, Command
+from bentham.executors.process import MODEL_FILE, Call, Command
 from bentham.training.catalog import load_catalog
 from bentham.training.command_algorithms import command_line, placeholders
+from bentham.training.fitted import NO_ESTIMATOR, FitJob, FitResult, fit_model
 from bentham.training.training_plan import TrainingPlan
 from bentham.training.trial import Job, Result, train
 from bentham.wire import Lease
@@ -65,6 +66,8 @@ class CatalogPlan:
         if spec.needs_data and training is None:
             reason = f"the algorithm {lease.algorithm!r} needs data, but the study names none"
             return Broken(reason, final=True)
+        if spec.command and lease.purpose == "fit":
+            return Broken(NO_ESTIMATOR.format(lease.algorithm), final=True)
         if spec.command:
             try:
                 values = placeholders(training, data)
@@ -87,8 +90,17 @@ class CatalogPlan:
                 "configuration": lease.configuration,
                 "path": data,
                 "catalog": None if self._file is None else str(self._file),
+                "look_above": lease.look_above,
             }
         )
+        if lease.purpose == "fit":
+            fit = FitJob(
+                job=job,
+                out=str(Path(data).with_name(MODEL_FILE)),
+                study=lease.study_name,
+                score=lease.recorded,
+            )
+            return Call("bentham.executors.launch:fit_job", fit.model_dump(mode="json"))
         return Call("bentham.executors.launch:train_job", job.model_dump(mode="json"))
 
     def _resolved(self, word: str) -> str:
@@ -105,3 +117,8 @@ def _is_fixed(template: str) -> bool:
 def train_job(job: Any, report: Callable[[float, list[float]], None]) -> Result:
     """Train the model of a job made by `CatalogPlan`; called in the trial's own process."""
     return train(Job.model_validate(job), report)
+
+
+def fit_job(job: Any, report: Callable[[float, list[float]], None]) -> FitResult:  # noqa: ARG001
+    """Fit the model of a job made by `CatalogPlan`, on all rows."""
+    return fit_model(FitJob.model_validate(job))

@@ -24,6 +24,7 @@ from bentham.training.reports import read_report
 from bentham.wire.devices import MOST_METRICS, MOST_SCORES
 
 CHECK_SECONDS = 0.1
+LOOK_SECONDS = 60.0  # maximum time for a look at the model, after its score
 PROGRESS_SECONDS = 0.25  # minimum time between two progress messages
 LONGEST_LINE = 2**18
 CHUNK = 2**16
@@ -42,6 +43,8 @@ class Monitor:
         self._limits = TrialLimits(**order["limits"])
         self._log = CappedLog(Path(order["log"]))
         self._verdict: dict[str, Any] | None = None
+        self._scored: dict[str, Any] | None = None  # a score that a look at the model may follow
+        self._look_until = 0.0
         self._status: int | None = None  # wait status of the trial's own process
         self._share: float | None = None
         self._scores: list[float] = []
@@ -75,7 +78,8 @@ class Monitor:
             self._containment.end(self._keeper)
             while self._pipes:  # the processes that held the other ends have ended
                 self._read(next(iter(self._pipes)))
-        verdict = self._verdict or self._verdict_of_exit()
+        # Whatever happened after the score, such as a limit that was reached, it stays.
+        verdict = self._scored or self._verdict or self._verdict_of_exit()
         if reason := verdict.get("reason") or verdict.get("declined"):
             self._log.write(f"\n[bentham: {reason}]\n".encode())
         self._log.close()
@@ -143,6 +147,9 @@ class Monitor:
 
     def _check_limits(self, elapsed: float) -> None:
         limits = self._limits
+        if self._scored is not None and time.monotonic() > self._look_until:
+            self._end("the look at the model took too long")
+            return
         if elapsed > limits.wall_seconds:
             self._end(
                 f"ran for more than {limits.wall_seconds:,g} seconds, the limit of a trial here"
@@ -198,8 +205,17 @@ class Monitor:
             elif "progress" in report:
                 self._share = float(report["progress"])
                 self._scores = [float(each) for each in report["scores"]][:MOST_SCORES]
-            elif self._verdict is None:
-                self._verdict = {name: report[name] for name in ("score", "metrics", "scores")}
+            elif "versions" in report:
+                self._verdict = self._verdict or {"versions": report["versions"]}
+            elif "look" in report:
+                if self._scored is not None and isinstance(report["look"], dict):
+                    self._scored["look"] = report["look"]
+            elif self._verdict is None and self._scored is None:
+                scored = {name: report[name] for name in ("score", "metrics", "scores")}
+                if report.get("more"):
+                    self._scored, self._look_until = scored, time.monotonic() + LOOK_SECONDS
+                else:
+                    self._verdict = scored
         except (ValueError, TypeError, KeyError, RecursionError):
             self._end("sent a report that cannot be read")
 

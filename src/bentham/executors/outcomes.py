@@ -3,7 +3,7 @@
 from math import isfinite
 from typing import Any
 
-from bentham.executors.base import Broken, Declined, Outcome, Scored
+from bentham.executors.base import Broken, Declined, Fitted, Outcome, Scored
 
 LONGEST_REASON = 600
 
@@ -14,6 +14,8 @@ def outcome_of(ended: dict[str, Any]) -> Outcome:
         return Declined(readable(ended["declined"]), bool(ended["unable"]))
     if "reason" in ended:
         return Broken(readable(ended["reason"]), bool(ended["final"]))
+    if "versions" in ended:  # the executor adds the content of the file
+        return Fitted(b"", tuple(str(each) for each in ended["versions"]))
     try:
         score = float(ended["score"])
         metrics = {str(name): float(value) for name, value in ended["metrics"].items()}
@@ -22,7 +24,8 @@ def outcome_of(ended: dict[str, Any]) -> Outcome:
         return Broken("reported an invalid score", final=True)
     if not isfinite(score):
         return Broken(f"the score is {score}, not a finite number", final=True)
-    return Scored(score, metrics, scores)
+    look = ended.get("look")
+    return Scored(score, metrics, scores, look if isinstance(look, dict) else None)
 
 
 def readable(reason: str) -> str:

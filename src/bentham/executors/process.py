@@ -15,19 +15,29 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bentham.errors import BenthamError
-from bentham.executors.base import LARGEST_LOG, Broken, Declined, Outcome, Progress, Scored
+from bentham.executors.base import (
+    LARGEST_LOG,
+    LARGEST_MODEL,
+    Broken,
+    Declined,
+    Fitted,
+    Outcome,
+    Progress,
+    Scored,
+)
 from bentham.executors.capped_log import shortened
 from bentham.executors.channel import Order
 from bentham.executors.containment import Hold
 from bentham.executors.data import DataCache
 from bentham.executors.folders import KEPT_LOGS, Folders
 from bentham.executors.fork_server import ForkServer
-from bentham.executors.limits import TrialLimits
+from bentham.executors.limits import MIB, TrialLimits
 from bentham.executors.outcomes import cause, outcome_of, readable
 from bentham.executors.warden_client import WardenClient
 from bentham.wire import Lease
 
 LARGEST_DATA = 20 * 2**30  # maximum size of the data cache, in bytes
+MODEL_FILE = "fitted.pyz"  # in the folder of a trial that fits a model
 PATIENCE_SECONDS = 10.0  # timeout for a warden to end a trial
 WAKE_SECONDS = 120.0  # timeout for a warden to import what it needs
 # Environment variables of the worker that trials inherit: never its token or other secrets.
@@ -49,7 +59,8 @@ class Call:
     """A function, given as "package.module:name", that is called with a job and `report`.
 
     The job is plain JSON. The function may call `report(share, scores)` to report progress. Its
-    result has the attributes `score`, `metrics` (by name) and `scores`.
+    result has the attributes `score`, `metrics` (by name) and `scores`; or `versions`, if it wrote
+    a fitted model to MODEL_FILE in its folder.
     """
 
     function: str
@@ -255,10 +266,29 @@ class ProcessTrial:
 
     def finish(self, reason: str) -> None:
         """Clean up, then make the outcome available."""
+        if isinstance(self._ended, Fitted) and self._work is not None:
+            self._ended = _with_content(self._ended, self._work / MODEL_FILE)
         if self._work is not None:
             shutil.rmtree(self._work, ignore_errors=True)
         with self._lock:
             ended = self._ended
-            if self.cancelled and not isinstance(ended, Scored):
+            if self.cancelled and not isinstance(ended, Scored | Fitted):
                 ended = Broken("killed")
             self._outcome = ended or Broken(readable(reason))
+
+
+def _with_content(fitted: Fitted, path: Path) -> Outcome:
+    """Read the file of a fitted model; a link is not followed, since it may lead anywhere."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            content = file.read(LARGEST_MODEL + 1)
+    except OSError as error:
+        return Broken(readable(f"the fitted model cannot be read: {cause(error)}"))
+    if len(content) > LARGEST_MODEL:
+        return Broken(
+            f"the fitted model takes more than {LARGEST_MODEL // MIB:,} MiB, the limit; choose a "
+            "smaller model, or export the script instead",
+            final=True,
+        )
+    return Fitted(content, fitted.versions)

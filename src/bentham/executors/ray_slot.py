@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from bentham.errors import BenthamError
-from bentham.executors.base import Broken, Declined, Outcome, Progress, Scored
+from bentham.executors.base import Broken, Declined, Fitted, Outcome, Progress, Scored
 from bentham.executors.outcomes import cause, readable
 from bentham.executors.process import PATIENCE_SECONDS
 from bentham.executors.ray_data import ObjectStore
@@ -64,7 +64,7 @@ class RayTrial:
         """Set the outcome, unless it is already set."""
         with self._lock:
             if self._outcome is None:
-                killed = self.cancelled and not isinstance(outcome, Scored)
+                killed = self.cancelled and not isinstance(outcome, Scored | Fitted)
                 self._outcome = Broken("killed") if killed else outcome
 
 

@@ -15,6 +15,8 @@ import signal
 import sys
 import tempfile
 import traceback
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -151,20 +153,14 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
     def report(share: float, scores: list[float]) -> None:
         _send(reports, {"progress": float(share), "scores": [float(each) for each in scores]})
 
+    result: Any = None
     try:
         sys.stdout.reconfigure(  # type: ignore[union-attr]
             encoding="utf-8", errors="backslashreplace", line_buffering=True
         )
         module, _, name = function.partition(":")
         result = getattr(import_module(module), name)(job, report)
-        try:
-            message = {
-                "score": float(result.score),
-                "metrics": {str(name): float(value) for name, value in result.metrics.items()},
-                "scores": [float(each) for each in result.scores],
-            }
-        except (AttributeError, ValueError, TypeError) as error:
-            raise TypeError(f"the returned value is not a result with a score: {error}") from None
+        message = _message(result)
     except BaseException as error:
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         if soft != hard and LINUX:
@@ -175,7 +171,36 @@ def _call(function: str, job: object, reports: int) -> NoReturn:
         with suppress(Exception):  # it may have been closed
             stream.flush()
     _send(reports, message)
+    look = getattr(result, "look", None)
+    if look is not None and "score" in message:
+        _send_look(look, reports)
     os._exit(0)
+
+
+def _message(result: Any) -> dict[str, Any]:
+    """Return the report of what the training function returned."""
+    try:
+        if hasattr(result, "versions"):  # a fitted model, which is in a file
+            return {"versions": [str(each) for each in result.versions]}
+        return {
+            "score": float(result.score),
+            "metrics": {str(name): float(value) for name, value in result.metrics.items()},
+            "scores": [float(each) for each in result.scores],
+            "more": getattr(result, "look", None) is not None,
+        }
+    except (AttributeError, ValueError, TypeError) as error:
+        raise TypeError(f"the returned value is not a result with a score: {error}") from None
+
+
+def _send_look(look: Callable[[], dict[str, Any]], reports: int) -> None:
+    """Send a look at the model, whose score is reported already; a failure costs only the look."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _send(reports, {"look": look()})
+    except BaseException as error:
+        with suppress(BaseException):
+            print(f"no look at the model: {_reason(error)}", file=sys.stderr, flush=True)
 
 
 def _decline(pipe: int, reason: str, unable: bool = False) -> None:

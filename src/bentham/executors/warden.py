@@ -10,7 +10,8 @@ pipes closes or the fork server dies.
 An order is a trial to run (`channel.Order`), or {"kill": true}. The first answer is {"ready":
 HOLD}, with the kind of containment. During a trial, {"progress": share, "scores": [...]} is sent
 whenever it changes. Once nothing of the trial is left, the last answer is one of
-    {"ended": {"score": ..., "metrics": ..., "scores": ...}}
+    {"ended": {"score": ..., "metrics": ..., "scores": ...}}, also with a "look" at the model
+    {"ended": {"versions": ...}} if it wrote a fitted model to a file
     {"ended": {"reason": ..., "final": ...}}
     {"ended": {"declined": ..., "unable": ...}} if this machine could not run it.
 """

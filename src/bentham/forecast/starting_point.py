@@ -102,6 +102,7 @@ class StartingPoint:
                 max(0.0, now - trial.started),
             )
             for trial in sorted(pool.running.values(), key=lambda trial: trial.number)
+            if not trial.fits
         )
         limits = {
             name: int(limit)

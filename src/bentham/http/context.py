@@ -1,11 +1,11 @@
 """What handlers use: the service, and the token, session, id and key of a request."""
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from bentham.http.metrics import Metrics
 from bentham.http.sessions import Session, Sessions
@@ -77,6 +77,15 @@ async def stamp_of(request: Request) -> Stamp:
     """Return the id and idempotency key of a request that changes something."""
     key = await key_of(request, token_of(request)) if request.method == "POST" else ""
     return Stamp(request_id(request), key)
+
+
+async def body_parts(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body of an upload as it arrives."""
+    try:
+        async for part in request.stream():
+            yield part
+    except ClientDisconnect:
+        raise Invalid("the upload was interrupted; send it again") from None
 
 
 async def look(

@@ -22,6 +22,7 @@ from bentham.service import NO_TOKEN, UNKNOWN, Caller, Refusal, Service, Unauthe
 
 logger = structlog.get_logger("bentham.http")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_MODEL = re.compile(r"/v1/trials/[^/]+/model")
 REMEMBERED = 10_000
 # Default headers; a response may override each. A response that is opened in its own tab, such as a
 # trial's log or a script, must not act as a page.
@@ -41,6 +42,7 @@ class RequestLimits:
     study_bytes: int = 2**20
     history_bytes: int = 32 * 2**20
     dataset_bytes: int = 64 * 2**20
+    model_bytes: int = 128 * 2**20
     body_seconds: float = 30.0
     dataset_seconds: float = 600.0
     header_bytes: int = 64 * 2**10
@@ -153,6 +155,8 @@ class Gate:
             return bounds.history_bytes
         if scope["path"] == "/v1/datasets":
             return bounds.dataset_bytes
+        if _MODEL.fullmatch(scope["path"]):
+            return bounds.model_bytes
         return bounds.study_bytes if scope["path"] == "/v1/studies" else bounds.body_bytes
 
     def _too_large(self, scope: Scope, name: str) -> Response:
@@ -173,7 +177,7 @@ class Gate:
     def _bounded(self, scope: Scope, receive: Receive, name: str, send: Send) -> Receive:
         """Wrap `receive` with the limits of size and time."""
         left = self._most(scope)
-        upload = scope["path"] == "/v1/datasets"
+        upload = scope["path"] == "/v1/datasets" or _MODEL.fullmatch(scope["path"])
         seconds = self._bounds.dataset_seconds if upload else self._bounds.body_seconds
         until = time.monotonic() + seconds
         whole = False

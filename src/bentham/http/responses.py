@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,6 +39,17 @@ def streamed(parts: Iterator[bytes], shape: str) -> Response:
     """Stream a file as it was uploaded."""
     kind = next(kind for kind, each in CONTENT_TYPES.items() if each == shape)
     return StreamingResponse(parts, media_type=kind)
+
+
+def attached(parts: Iterator[bytes], name: str) -> Response:
+    """Stream a file that browsers save, and never show."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(parts, headers=headers, media_type="application/zip")
+
+
+def file_stem(name: str) -> str:
+    """Return a name as the safe beginning of a file name."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60] or "model"
 
 
 def problem(

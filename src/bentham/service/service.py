@@ -15,7 +15,9 @@ import structlog
 from bentham import wire
 from bentham.errors import BenthamError, StorageUnavailable
 from bentham.service.commands import datasets as dataset_commands
-from bentham.service.commands.devices import NothingToRun, WaitingDevice, held, lease
+from bentham.service.commands import fits as fit_commands
+from bentham.service.commands.devices import NothingToRun, WaitingDevice, lease
+from bentham.service.commands.fits import held
 from bentham.service.engine.engine import RETRY, Engine
 from bentham.service.engine.feeds import FeedEvent, Subscription, Told
 from bentham.service.engine.rules import Events
@@ -24,7 +26,8 @@ from bentham.service.engine.turn import Look, Turn, roles_of, unchanged_of
 from bentham.service.engine.watch import DEVICE_AWAY, DEVICE_BACK, NO_DEVICE
 from bentham.service.engine.working_state import WorkingState
 from bentham.service.fold import events
-from bentham.service.jobs.uploads import Intake, content_key, log_key
+from bentham.service.fold.table import BY_KIND
+from bentham.service.jobs.uploads import FITTED, Intake, content_key, fitted_key, log_key
 from bentham.service.jobs.whatifs import Forecaster, WhatIfs
 from bentham.service.refusals import Invalid, Missing, Refusal, TooMany, Unauthenticated, Unready
 from bentham.service.views import queries
@@ -177,7 +180,8 @@ class Service:
         device = pool.devices.get(stamp.device)
         if key and device is not None and device.trial is not None and device.trial.key == key:
             # A client that lost the reply gets it again, however many requests came in between.
-            return answer(pool, leases, now, "trial-leased", device.trial.id)
+            leased = "fit-leased" if device.trial.fits else "trial-leased"
+            return answer(pool, leases, now, leased, device.trial.id)
         began = self.engine.clock.instant()
         new_events = command(Turn(working, caller), *args, **options)
         if stamp.device:
@@ -259,7 +263,7 @@ class Service:
             upload = dataset_commands.Upload(name, received.hash, shape, received.bytes, found)
             async with self.intake.keeping:
                 await self.read(token, dataset_commands.check_room, tenant, upload)
-                await self.intake.keep(owner, received)
+                await self.intake.keep(content_key(owner, received.hash), received)
                 # If this fails or the server stops here, the next start deletes the orphaned
                 # file.
                 view = await self.write(
@@ -278,7 +282,52 @@ class Service:
             )
             contents = [content_key(tenant, digest)] if unused else []
             await self.intake.drop(*contents, *map(log_key, trials))
+            await self._tidy_fitted(tenant)
         return view
+
+    # -- fitted models
+
+    async def keep_fitted(
+        self,
+        token: str,
+        request: str,
+        trial: str,
+        fence: int,
+        versions: list[str],
+        body: AsyncIterator[bytes],
+    ) -> View:
+        """Store the file of a fitted model, without opening it; a repeat changes nothing."""
+        if await self.read(token, fit_commands.fitted_before, trial, fence):
+            async for _ in body:  # until all is received, no client expects the response
+                pass
+        else:
+            running = await self.read(token, fit_commands.fitting, trial, fence)
+            owner = running.study.tenant.name
+            receiving = self.intake.receive(body, running.token)
+            async with receiving as received, self.intake.keeping:
+                await self.read(token, fit_commands.fitting, trial, fence)  # it may have ended
+                await self.intake.keep(fitted_key(owner, trial), received)
+                # If this fails or the server stops here, the file belongs to no fitted model: it
+                # is deleted with the next one of its tenant, or at the next start.
+                await self.write(
+                    token, Stamp(request), fit_commands.complete_fit, trial, fence,
+                    received.hash, received.bytes, versions,
+                )  # fmt: skip
+                await self._tidy_fitted(owner)
+        return await self.read(token, queries.trial, trial)
+
+    async def _tidy_fitted(self, tenant: str) -> None:
+        """Delete the files of a tenant's fitted models that were replaced or dropped."""
+        kept = await self.engine.ask(None, _kept_contents)
+        await self.intake.drop_others(fitted_key(tenant, "") if tenant else FITTED, kept)
+
+    async def fitted_content(self, token: str, study: str) -> tuple[Iterator[bytes], str]:
+        """Return the file of a study's fitted model, in chunks, and the study's name."""
+        tenant, trial, name = await self.read(token, queries.fitted_content, study)
+        parts = await self.intake.run(lambda: self.intake.files.load(fitted_key(tenant, trial)))
+        if parts is None:
+            raise Missing("the file of this fitted model is missing; ask for it again")
+        return parts, name
 
     async def dataset_content(self, token: str, dataset: str) -> tuple[Iterator[bytes], str]:
         """Return a dataset's file as it was uploaded, in chunks, and its format."""
@@ -478,7 +527,13 @@ def _heartbeat(trial: str, body: wire.Heartbeat, working: WorkingState, caller: 
 
 
 def _kept_contents(working: WorkingState, _: Caller) -> set[str]:
-    return {content_key(each.tenant, each.hash) for each in working.pool.datasets.values()}
+    pool = working.pool
+    return {content_key(each.tenant, each.hash) for each in pool.datasets.values()} | {
+        fitted_key(tenant.name, study.fit.trial)
+        for tenant in pool.tenants.values()
+        for study in tenant.fitted.values()
+        if study.fit is not None
+    }
 
 
 def _messages(some: list[FeedEvent], working: WorkingState, _: Caller) -> list[Told]:
@@ -496,8 +551,8 @@ def describe(working: WorkingState, feed_event: FeedEvent) -> View:
             view = device_view(pool.devices[subject], leases)
         elif kind == NO_DEVICE:
             view = {"no_device": working.watch.no_device(subject)}
-        elif kind == "trial-leased":  # the lease is for its device: its fence counts all trials
-            view = trial_view(pool.trials[subject], leases)
+        elif BY_KIND[kind].starts_trial:  # a lease is for its device: its fence counts all trials
+            view = trial_view(pool.trial(subject), leases)
         else:
             view = answer(pool, leases, working.now(), kind, subject)
     except (Refusal, KeyError, ValueError):  # deleted since, or without a view

@@ -31,8 +31,13 @@ def number_features(training: TrainingPlan) -> list[str]:
         if kind in NUMERIC:
             names.append(name)
         elif kind in DATES:
-            names += [f"{name} ({part})" for part in DATE_PARTS]
+            names += date_features(name)
     return names
+
+
+def date_features(name: str) -> list[str]:
+    """Return the names of the features that a column of dates becomes."""
+    return [f"{name} ({part})" for part in DATE_PARTS]
 
 
 def category_features(training: TrainingPlan) -> list[str]:

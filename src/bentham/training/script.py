@@ -111,17 +111,17 @@ def _loading_sources(training: TrainingPlan) -> list[str]:
         needed.append("as_yes_no")
     if kinds & set(DATES):
         needed.append("date_parts")
-    sources = [*map(_source, needed), features_source(training)]
+    sources = [*map(function_source, needed), features_source(training)]
     if training.task == "regression":
-        load = _source("load_numbers", "load")
+        load = function_source("load_numbers", "load")
         comma = "DECIMAL_COMMA" if training.reads == "decimal-comma" else "False"
         return [
             *sources,
             load.replace(", DECIMAL_COMMA)", f", {comma})" if comma != "False" else ")"),
         ]
     if training.reads in MERGED:
-        return [*sources, merged_source(training), _source("load_spellings", "load")]
-    return [*sources, _source("load_classes", "load")]
+        return [*sources, merged_source(training), function_source("load_spellings", "load")]
+    return [*sources, function_source("load_classes", "load")]
 
 
 def _evaluation_sources(training: TrainingPlan) -> list[str]:
@@ -142,8 +142,10 @@ def _evaluation_sources(training: TrainingPlan) -> list[str]:
         helpers.append("label_metrics")
     if judge in ("judge_numbers", "judge_probabilities"):
         helpers.append("compared")
-    rest = [*helpers, "evaluate", "fit", "predict", "main"]
-    return [_source(split, "split"), _source(judge, "judge"), *(_source(each) for each in rest)]
+    rest = [*helpers, "evaluate", "fit", "read_rows", "predict", "predict_file"]
+    rest += ["add_prediction_options", "main"]
+    renamed = [function_source(split, "split"), function_source(judge, "judge")]
+    return [*renamed, *map(function_source, rest)]
 
 
 def _docstring(training: TrainingPlan, model: str, algorithm: AlgorithmSpec) -> str:
@@ -156,7 +158,8 @@ def _docstring(training: TrainingPlan, model: str, algorithm: AlgorithmSpec) -> 
     python FILE data.{training.format}
         trains and evaluates the model as in the study, and compares its score with the recorded one
     python FILE data.{training.format} --predict new.{training.format}
-        trains the model on all rows, and predicts the rows of another file
+        trains the model on all rows, and writes predictions for the rows of another file as CSV;
+        --out, --id and --keep say where to, and with which columns (see --help)
 
 FILE is this file. Or import it: `fit(path)` returns the model trained on all rows, and its classes.
 Requires {needs}.
@@ -206,7 +209,8 @@ def _missing() -> list[str]:
     raise AssertionError("reading.py has no MISSING")
 
 
-def _source(name: str, alias: str = "") -> str:
+def function_source(name: str, alias: str = "") -> str:
+    """Return the source of a function that is copied into scripts, under another name if given."""
     source = _functions()[name]
     return source.replace(f"def {name}(", f"def {alias}(", 1) if alias else source
 

@@ -7,7 +7,7 @@ they use only pandas, numpy and scikit-learn, and no other function of Bentham.
 import argparse
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ SHA256 = ""
 TARGET = ""
 DECIMAL_COMMA = False  # in the target
 POSITIVE: str | None = None
+COLUMNS: dict[str, str] = {}
 METRIC = ""
 FOLDS = 2
 SHARE = 0.5
@@ -243,11 +244,76 @@ def fit(path: str) -> tuple[Any, list[str]]:
         return build(target).fit(table, target), classes
 
 
-def predict(path: str, others: str) -> list[Any]:
-    """Train the model on all rows of one file, and return predictions for the rows of another."""
-    model, classes = fit(path)
-    guess = model.predict(features(read_table(others, DELIMITER)))
-    return [classes[number] for number in guess] if classes else [float(each) for each in guess]
+def read_rows(path: str) -> pd.DataFrame:
+    """Return the rows of a file to predict; raise ValueError if they lack a column."""
+    parquet = path.lower().endswith((".parquet", ".pq"))
+    delimiter = None if parquet else DELIMITER or ","
+    try:
+        table = read_table(path, delimiter)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror or error})") from None
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ValueError(f"{path} cannot be read as a table ({reason})") from None
+    lacking = [name for name in COLUMNS if name not in table]
+    if lacking:
+        names = ", ".join(map(repr, lacking[:20])) + (", ..." if len(lacking) > 20 else "")
+        several = "s" if len(lacking) > 1 else ""
+        hint = f"; its columns must be separated by {delimiter!r}" if table.shape[1] == 1 else ""
+        raise ValueError(f"{path} lacks the column{several} {names}, which the model needs{hint}")
+    return table
+
+
+def predict(
+    model: Any, classes: list[str], table: pd.DataFrame, kept: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return the `kept` columns of the rows, predictions, and the probability of each class."""
+    columns: dict[str, Any] = {name: table[name] for name in kept}
+    rows = features(table)
+    names = [classes[number] for number in model.classes_] if classes else []
+    shares = np.empty((len(table), len(names)))
+    with threadpool_limits(limits=1):
+        guess = model.predict(rows) if len(table) else []
+        likely = bool(names) and hasattr(model, "predict_proba")
+        if likely and len(table):
+            shares = model.predict_proba(rows)
+    new: dict[str, Any] = {
+        "prediction": [classes[number] if classes else float(number) for number in guess]
+    }
+    if likely:
+        new |= {f"probability of {name}": shares[:, at] for at, name in enumerate(names)}
+    for name in new:
+        if name in columns:
+            raise ValueError(f"there is a column {name!r} already; rename it, or do not keep it")
+    return pd.DataFrame({**columns, **new}, index=table.index)
+
+
+def predict_file(model: Any, classes: list[str], path: str, options: argparse.Namespace) -> None:
+    """Predict the rows of a file, and write them as CSV; raise ValueError if that fails."""
+    table = read_rows(path)
+    absent = [name for name in options.id if name not in table]
+    if absent:
+        raise ValueError(f"{path} lacks the column {absent[0]!r}, which is to be kept")
+    kept = list(table.columns) if options.keep else list(dict.fromkeys(options.id))
+    ignored = [name for name in table if name not in {*COLUMNS, TARGET, *kept}]
+    if ignored:
+        names = ", ".join(map(repr, ignored[:20])) + (", ..." if len(ignored) > 20 else "")
+        print(f"Ignored, since the model does not use them: {names}", file=sys.stderr)
+    predicted = predict(model, classes, table, kept)
+    try:
+        predicted.to_csv(options.out or sys.stdout, index=False)
+    except OSError as error:
+        raise ValueError(f"{options.out} cannot be written ({error.strerror or error})") from None
+
+
+def add_prediction_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what is written, and where."""
+    parser.add_argument("--out", metavar="FILE", help="write the predictions to this CSV file")
+    parser.add_argument(
+        "--id", metavar="COLUMN", action="append", default=[],
+        help="write this column of the rows, too; can be repeated",
+    )  # fmt: skip
+    parser.add_argument("--keep", action="store_true", help="write all columns of the rows, too")
 
 
 def main() -> int:
@@ -255,6 +321,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", help="the data file of the study")
     parser.add_argument("--predict", metavar="FILE", help="predict the rows of this file instead")
+    add_prediction_options(parser)
     options = parser.parse_args()
     if hashlib.sha256(Path(options.data).read_bytes()).hexdigest() != SHA256:
         print(
@@ -267,7 +334,12 @@ def main() -> int:
             return 1
         print("The model is trained on it anyway.", file=sys.stderr)
     if options.predict:
-        print(*predict(options.data, options.predict), sep="\n")
+        try:
+            read_rows(options.predict)  # before the model is trained
+            predict_file(*fit(options.data), options.predict, options)
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            return 1
         return 0
     score, metrics, _ = evaluate(
         options.data, lambda _, scores: print(f"fold {len(scores)}: {scores[-1]:.6f}")

@@ -15,6 +15,7 @@ from bentham.wire.devices import (
     Renewal,
     TrialView,
 )
+from bentham.wire.looks import BestModel, FitCreate, FittedModel, ModelLook
 from bentham.wire.overview import (
     CostCalibration,
     Costs,
@@ -71,6 +72,7 @@ __all__ = [
     "MOST_SHOWN",
     "Algorithm",
     "AwayDevice",
+    "BestModel",
     "Candidate",
     "ChangeView",
     "Column",
@@ -85,6 +87,8 @@ __all__ = [
     "DeviceCreate",
     "DeviceView",
     "Fail",
+    "FitCreate",
+    "FittedModel",
     "GainView",
     "Gained",
     "Heartbeat",
@@ -100,6 +104,7 @@ __all__ = [
     "Limits",
     "LogRecord",
     "Metric",
+    "ModelLook",
     "Name",
     "Next",
     "Overview",

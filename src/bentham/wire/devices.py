@@ -5,11 +5,14 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from bentham.wire.base import Name, Number, Prose, RequestBody, ResponseBody, Slug, Text
+from bentham.wire.looks import ModelLook
 from bentham.wire.training import Setting, Training
 
 LONGEST_WAIT = 30.0
 MOST_METRICS, MOST_SCORES = 50, 200
 TrialState = Literal["running", "complete", "failed", "lost"]
+# Whether a trial scores a model, or fits it on all rows for its tenant to keep.
+Purpose = Literal["score", "fit"]
 
 
 class DeviceCreate(RequestBody):
@@ -51,7 +54,9 @@ class Lease(ResponseBody):
     """A trial to run. Renew the lease by heartbeats; every report must include the `fence`.
 
     `training` is set for studies over data: what to train on. `algorithm` and `configuration` are
-    set for models from the operator's catalogue.
+    set for models from the operator's catalogue. A score above `look_above` should be reported with
+    a look at the model. If the `purpose` is to fit, train on all rows and upload the model;
+    `recorded` is its score.
     """
 
     trial: str
@@ -70,6 +75,9 @@ class Lease(ResponseBody):
     algorithm: str = ""
     configuration: dict[str, Setting] = {}
     training: Training | None = None
+    purpose: Purpose = "score"
+    look_above: float | None = None
+    recorded: float | None = None
 
 
 class _Fenced(RequestBody):
@@ -98,7 +106,8 @@ class Renewal(ResponseBody):
 class Complete(_Fenced):
     """The trial ended with a score; larger is better.
 
-    `metrics` are further figures, `scores` the intermediate scores.
+    `metrics` are further figures, `scores` the intermediate scores. A `look` is stored only if the
+    model is the best so far of a study.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"fence": 17, "score": 0.93}]})
@@ -106,6 +115,7 @@ class Complete(_Fenced):
     score: Number
     metrics: Annotated[dict[Name, Number], Field(max_length=MOST_METRICS)] = {}
     scores: Annotated[list[Number], Field(max_length=MOST_SCORES)] = []
+    look: ModelLook | None = None
 
 
 class Fail(_Fenced):
@@ -158,3 +168,4 @@ class TrialView(ResponseBody):
     progress: float | None = None
     scores: list[float] = []
     metrics: dict[str, float] = {}
+    purpose: Purpose = "score"

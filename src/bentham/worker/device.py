@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from bentham.errors import Conflict, NotAllowed, NotFound, Refused, ServiceError
-from bentham.executors import Broken, Declined, Progress, Running, Scored
+from bentham.executors import Broken, Declined, Fitted, Progress, Running, Scored
 from bentham.wire import DeviceView, Lease, Renewal, TrialView
 from bentham.worker.calls import ANSWERS, ServerCall, pause_after
 from bentham.worker.context import LEAVE_SECONDS, Log, WorkerContext
@@ -42,6 +42,43 @@ class GivenBack:
 
 
 Ended: TypeAlias = Scored | Broken | GivenBack
+
+
+class _Upload:
+    """Sends a fitted model to the server, again and again until it answers."""
+
+    def __init__(self, context: WorkerContext, lease: Lease, fitted: Fitted):
+        self.failure: Broken | None = None  # what is left to report once it has ended
+        self._context, self._bytes = context, len(fitted.content)
+        self._call = lambda: context.client.send_model(
+            lease.trial, lease.fence, fitted.content, fitted.versions
+        )
+        self._pending, self._tries, self._next = context.calls.start(self._call), 0, 0.0
+
+    def ended(self, log: Log) -> bool:
+        """Whether the server has answered; after an error of the connection, it is sent again."""
+        context = self._context
+        if not self._pending.done or context.clock() < self._next:
+            return False
+        if self._next:
+            self._pending, self._next = context.calls.start(self._call), 0.0
+            return False
+        try:
+            self._pending.result()
+        except (Conflict, NotFound) as error:
+            log.warning("trial dropped", reason=str(error))
+        except Refused as error:
+            self.failure = Broken(f"the server refused the fitted model: {error}", True)
+        except NotAllowed:
+            raise
+        except ServiceError as error:
+            context.link.lost(error)
+            self._tries += 1
+            self._next = context.clock() + pause_after(error, self._tries, context.chance())
+            return False
+        else:
+            log.info("model fitted", bytes=self._bytes)
+        return True
 
 
 class DeviceLife:
@@ -147,12 +184,14 @@ class DeviceLife:
         beat: ServerCall[Renewal] | None = None
         beat_sent = context.clock()
         running: Running | None = None
+        upload: _Upload | None = None
         reported = progress = Progress()
         try:
             while True:
                 now = context.clock()
                 if beat is not None and beat.done:
-                    if not self._handle_renewal(beat, beat_sent, lifeline, log):
+                    # Once a fitted model has arrived, the trial has ended: the upload tells.
+                    if not self._handle_renewal(beat, beat_sent, lifeline, log) and upload is None:
                         return None
                     beat = None
                 if running is None and lifeline.fresh(now):
@@ -163,8 +202,14 @@ class DeviceLife:
                 # Check the outcome first: a late one is still reported, and the server decides.
                 outcome = None if running is None else running.poll()
                 if running is not None and outcome is not None:
-                    yield from self._send_log(lease, running, lifeline.timeout, log)
-                    return outcome
+                    if upload is None:
+                        yield from self._send_log(lease, running, lifeline.timeout, log)
+                    if not isinstance(outcome, Fitted):
+                        return outcome
+                    # It may take longer than the lease, so the lease is renewed meanwhile.
+                    upload = upload or _Upload(context, lease, outcome)
+                    if upload.ended(log):
+                        return upload.failure
                 if context.stop.releasing:
                     return GivenBack("the worker is stopping immediately")
                 if self._retired:
@@ -230,7 +275,10 @@ class DeviceLife:
         except (Conflict, NotFound) as error:
             log.warning("trial dropped", reason=str(error))
         except Refused as error:
-            if isinstance(ended, Scored):
+            if isinstance(ended, Scored) and ended.look is not None:
+                plain = Scored(ended.score, ended.metrics, ended.scores)
+                yield from self._report(lease, plain, timeout, log)
+            elif isinstance(ended, Scored):
                 broken = Broken(f"the server refused the score {ended.score!r}: {error}", True)
                 yield from self._report(lease, broken, timeout, log)
             else:
@@ -299,9 +347,10 @@ class DeviceLife:
         client, key = self._context.client, str(uuid4())
         trial, fence = lease.trial, lease.fence
         match ended:
-            case Scored(score, metrics, scores):
+            case Scored(score, metrics, scores, look):
+                more = {} if look is None else {"look": look}
                 return lambda: client.complete(
-                    trial, fence, score, key, timeout, metrics=metrics, scores=scores
+                    trial, fence, score, key, timeout, metrics=metrics, scores=scores, **more
                 )
             case Broken(reason, final):
                 return lambda: client.fail(trial, fence, reason, final, key, timeout)

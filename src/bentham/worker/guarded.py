@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import Any
+
+from pydantic import ValidationError
 
 from bentham.executors import Broken, Declined, Executor, Outcome, Progress, Running, Scored
 from bentham.executors.outcomes import cause
-from bentham.wire import Lease
+from bentham.wire import Lease, ModelLook
 from bentham.wire.base import LARGEST, LONGEST_NAME
 from bentham.wire.devices import MOST_METRICS, MOST_SCORES
 
@@ -31,7 +34,8 @@ class Guarded:
                 return outcome
             if not isfinite(outcome.score):
                 return Broken(f"the score is {outcome.score}, not a finite number", final=True)
-            return Scored(outcome.score, _metrics(outcome.metrics), _scores(outcome.scores))
+            metrics, scores = _metrics(outcome.metrics), _scores(outcome.scores)
+            return Scored(outcome.score, metrics, scores, _look(outcome.look))
         except Exception as error:
             return Broken(f"the executor failed: {cause(error)}")
 
@@ -60,6 +64,15 @@ class Guarded:
 
 def _scores(scores: Sequence[float]) -> list[float]:
     return [score for score in scores if abs(score) <= LARGEST][-MOST_SCORES:]
+
+
+def _look(look: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a look that the server accepts; an invalid one must not lose the score."""
+    try:
+        found = None if look is None else ModelLook.model_validate(dict(look))
+    except ValidationError:
+        return None
+    return None if found is None else found.model_dump(exclude_none=True)
 
 
 def _metrics(metrics: Mapping[str, float]) -> dict[str, float]:

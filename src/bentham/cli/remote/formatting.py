@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -34,6 +35,11 @@ def show(*parts: RenderableType) -> None:
     console = Console(highlight=False)
     for part in parts:
         console.print(part)
+
+
+def say(text: str) -> None:
+    """Print a line about what happens to standard error, so that it is not part of the output."""
+    print(plain(text).replace("\n", " "), file=sys.stderr, flush=True)
 
 
 def grid(columns: Sequence[str | TableColumn], title: str | None = None) -> FittingTable:

@@ -95,12 +95,14 @@ def show_study(
     with connect(server, token_file) as client:
         found = client.study(find_study(client, study).id)  # all fields; lists omit some
         candidates = client.candidates(found.id)
+        best = client.best(found.id)
         waits = client.next_model(found.id).waits if found.state == "open" else ""
     if as_json:
         listed = ", ".join(candidate.model_dump_json() for candidate in candidates)
-        print(f'{found.model_dump_json()[:-1]}, "candidates": [{listed}]}}')
+        shown = f'"best": {best.model_dump_json()}, "candidates": [{listed}]'
+        print(f"{found.model_dump_json()[:-1]}, {shown}}}")
     else:
-        show(*study_page(found, candidates, waits))
+        show(*study_page(found, candidates, waits, best))
 
 
 @study_app.command("rename")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
+from bentham.cli.remote.best_model import best_page
 from bentham.cli.remote.formatting import (
     age,
     fields,
@@ -21,18 +22,21 @@ from bentham.cli.remote.formatting import (
 from bentham.wording import counted
 
 if TYPE_CHECKING:
-    from bentham.wire import Candidate, StudyView
+    from bentham.wire import BestModel, Candidate, StudyView
 
 MOST_CANDIDATES = 100
 ORDER = {"observed": 0, "running": 1, "untried": 2, "failed": 3}
 
 
 def study_page(
-    study: "StudyView", candidates: "Sequence[Candidate] | None", waits: str = ""
+    study: "StudyView",
+    candidates: "Sequence[Candidate] | None",
+    waits: str = "",
+    best_model: "BestModel | None" = None,
 ) -> list[RenderableType]:
     """Render a study; with `candidates`, also a table of its scored, running and untried models.
 
-    `waits` says why no more of it runs.
+    `waits` says why no more of it runs. With `best_model`, also a look at the best of them.
     """
     best, trials = study.incumbent, study.trials
     rows = [
@@ -60,6 +64,8 @@ def study_page(
         ("stops", _stops(study)),
     ]
     page: list[RenderableType] = [fields(rows)]
+    if best_model is not None:
+        page += best_page(best_model)
     if candidates is None:
         return page
     table = grid(

@@ -1,14 +1,12 @@
 """Routes for datasets, and for the catalogue of algorithms and metrics."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from bentham import wire
-from bentham.http.context import change, context_of, look, request_id, token_of
+from bentham.http.context import body_parts, change, context_of, look, request_id, token_of
 from bentham.http.openapi import PROBLEMS, Page
 from bentham.http.responses import answered, streamed
 from bentham.service import Invalid, commands, queries
@@ -51,18 +49,10 @@ async def add(request: Request, name: DatasetName, tenant: Owner = None) -> Resp
         name,
         tenant,
         shape,
-        _body(request),
+        body_parts(request),
         request.is_disconnected,
     )
     return answered(view, 201)
-
-
-async def _body(request: Request) -> AsyncIterator[bytes]:
-    try:
-        async for part in request.stream():
-            yield part
-    except ClientDisconnect:
-        raise Invalid("the upload was interrupted; send it again") from None
 
 
 @router.get("/datasets", response_model=Page[wire.DatasetView], tags=["datasets"])

@@ -10,10 +10,19 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from bentham import wire
-from bentham.http.context import change, context_of, look, stamp_of, token_of
+from bentham.http.context import (
+    body_parts,
+    change,
+    context_of,
+    look,
+    request_id,
+    stamp_of,
+    token_of,
+)
 from bentham.http.openapi import PROBLEMS, Page
 from bentham.http.responses import answered, streamed
 from bentham.service import commands, queries
+from bentham.wire.looks import MOST_VERSIONS, Requirement
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
 
@@ -71,6 +80,22 @@ async def keep_log(
     service = context_of(request).service
     await service.keep_log(token_of(request), trial, fence, request.body)
     return Response(status_code=204)
+
+
+@router.put("/trials/{trial}/model", response_model=wire.TrialView, tags=["trials"])
+async def keep_model(
+    request: Request,
+    trial: str,
+    fence: Annotated[int, Query(ge=0, lt=2**63)],
+    version: Annotated[list[Requirement], Query(max_length=MOST_VERSIONS)] = [],  # noqa: B006
+) -> Response:
+    """Store the file of a fitted model, which ends its trial; `version` is a package it needs.
+
+    The server never opens the file. A repeat changes nothing.
+    """
+    service, body = context_of(request).service, body_parts(request)
+    token, name = token_of(request), request_id(request)
+    return answered(await service.keep_fitted(token, name, trial, fence, version, body))
 
 
 @router.post("/devices", status_code=201, response_model=wire.DeviceView, tags=["devices"])

@@ -8,13 +8,13 @@ from starlette.responses import Response
 from bentham import wire
 from bentham.http.context import change, context_of, look, token_of
 from bentham.http.openapi import PROBLEMS, After, Page
-from bentham.http.responses import answered
+from bentham.http.responses import answered, attached, file_stem
 from bentham.service import commands, queries
 from bentham.wire.devices import TrialState
 from bentham.wire.studies import StudyState
 
 router = APIRouter(prefix="/v1", responses=PROBLEMS)
-_NO_RULES = wire.StudyReopen()
+_NO_RULES, _BEST_MODEL = wire.StudyReopen(), wire.FitCreate()
 Limit = Annotated[int, Query(ge=1, le=1000, description="The maximum number of items.")]
 
 
@@ -75,6 +75,36 @@ async def show_script(
     catalog = context_of(request).service.catalog
     text = await look(request, queries.script, study, model, catalog)
     return Response(text, media_type="text/x-python; charset=utf-8")
+
+
+@router.get("/studies/{study}/best", response_model=wire.BestModel, tags=["studies"])
+async def show_best(request: Request, study: str) -> Response:
+    """Show a study's best model: where it errs, which columns it needs, and its fitted model."""
+    return answered(await look(request, queries.best, study))
+
+
+@router.post("/studies/{study}/fitted", response_model=wire.FittedModel, tags=["studies"])
+async def request_fit(request: Request, study: str, body: wire.FitCreate = _BEST_MODEL) -> Response:
+    """Ask for a model trained on all rows, by default the best; it replaces an earlier one.
+
+    A repeat changes nothing while the fitted model is waited for or stored.
+    """
+    catalog = context_of(request).service.catalog
+    return answered(await change(request, commands.request_fit, study, body, catalog))
+
+
+@router.get("/studies/{study}/fitted", response_model=wire.FittedModel, tags=["studies"])
+async def show_fitted(request: Request, study: str) -> Response:
+    """Show whether the fitted model is ready, and if not, what it waits for."""
+    return answered(await look(request, queries.fitted, study))
+
+
+@router.get("/studies/{study}/fitted/file", tags=["studies"], response_class=Response)
+async def fitted_file(request: Request, study: str) -> Response:
+    """Download the fitted model: a zip that Python runs. It runs code: open only what you trust."""
+    service = context_of(request).service
+    parts, name = await service.fitted_content(token_of(request), study)
+    return attached(parts, f"{file_stem(name)}.pyz")
 
 
 @router.post("/studies/{study}/pause", response_model=wire.StudyView, tags=["studies"])

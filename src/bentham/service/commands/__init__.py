@@ -8,6 +8,7 @@ from bentham.service.commands.devices import (
     register_device,
     release_trial,
 )
+from bentham.service.commands.fits import request_fit
 from bentham.service.commands.studies import (
     close_study,
     create_study,
@@ -42,6 +43,7 @@ __all__ = [
     "rename_dataset",
     "rename_study",
     "reopen_study",
+    "request_fit",
     "resume_study",
     "revoke_token",
 ]

@@ -1,13 +1,15 @@
 """The commands of devices: register, leave, lease a trial, and report its outcome."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from bentham import wire
+from bentham.service.commands.fits import held, lease_fit, next_fit
 from bentham.service.commands.tenants import new_id
 from bentham.service.engine.rules import Events, leaving
 from bentham.service.engine.turn import Turn, allowed
 from bentham.service.fold import events
-from bentham.service.fold.entities import Device, Trial
+from bentham.service.fold.entities import Device
 from bentham.service.fold.pool import Pool
 from bentham.service.refusals import Conflicting
 from bentham.service.views import queries
@@ -87,6 +89,9 @@ def lease(turn: Turn, waiting: WaitingDevice, nothing: NothingToRun) -> Events:
             "one, or register the device again"
         )
     barred = pool.barred(turn.now)
+    fit = next_fit(pool, device, barred, turn.now)
+    if fit is not None:
+        return lease_fit(fit, device)
     if nothing.holds(pool, barred):
         return []
     decision = pool.scheduler.decide(device.name, barred)
@@ -101,18 +106,6 @@ def lease(turn: Turn, waiting: WaitingDevice, nothing: NothingToRun) -> Events:
 # -- trials
 
 
-@allowed(*RUNNERS)
-def held(turn: Turn, name: str, fence: int) -> Trial:
-    """Return a trial that the caller's device runs under a valid lease."""
-    trial = turn.scope.trial(name)
-    if trial.number != fence:
-        raise Conflicting(f"the fence {fence} does not match trial {name}; nothing was changed")
-    if trial.state != "running":
-        reason = f" ({trial.reason})" if trial.reason else ""
-        raise Conflicting(f"trial {name} is {trial.state}{reason}; nothing was changed")
-    return trial
-
-
 @allowed(*RUNNERS, unchanged=queries.trial)
 def complete_trial(turn: Turn, name: str, body: wire.Complete) -> Events:
     """Complete a trial with a score; a repeat with the same score changes nothing."""
@@ -121,7 +114,13 @@ def complete_trial(turn: Turn, name: str, body: wire.Complete) -> Events:
     if same and trial.state == "complete":
         return []
     trial = held(turn, name, body.fence)
-    return [events.TrialCompleted(trial.id, body.score, body.metrics, body.scores)]
+    if trial.fits:
+        raise Conflicting(f"trial {name} fits a model; upload the file of the model")
+    look: dict[str, Any] = {}
+    shared = trial.study.shared
+    if body.look is not None and body.score > shared.best_above(trial.model, trial.study):
+        look = body.look.model_dump(mode="json", exclude_none=True)
+    return [events.TrialCompleted(trial.id, body.score, body.metrics, body.scores, look)]
 
 
 @allowed(*RUNNERS)
@@ -135,7 +134,8 @@ def fail_trial(turn: Turn, name: str, body: wire.Fail) -> Events:
 def release_trial(turn: Turn, name: str, body: wire.Release) -> Events:
     """Release a trial untried; it fails if no device can run its model."""
     trial = held(turn, name, body.fence)
-    unable = trial.study.shared.tried[trial.model].unable
+    fit = trial.study.fit if trial.fits else None
+    unable = (fit or trial.study.shared.tried[trial.model]).unable
     others = (each for each in turn.whole().devices if each != trial.device)
     if body.unable and all(each in unable for each in others):
         # No device can run it: otherwise it would be leased and released forever.

@@ -30,7 +30,7 @@ def note_of(pool: Pool, event: events.Event) -> Note | None:
         case events.DeviceLeft():
             return Note("device left", {"device": event.name, "reason": event.reason})
         case events.TrialLost():
-            trial = pool.trials[event.id]
+            trial = pool.trial(event.id)
             fields = {
                 "device": trial.device,
                 "trial": trial.id,

@@ -115,7 +115,7 @@ class Scope:
 
     def trial(self, name: str) -> Trial:
         """Return a trial by its id."""
-        trial = self._pool.trials.get(name)
+        trial = self._pool.trials.get(name) or self._pool.fit_trials.get(name)
         if trial is None or not self._sees(trial):
             raise Missing(f"there is no trial {name!r}")
         return trial

@@ -43,6 +43,15 @@ class Shared:
         """Return what a model's name stands for; None if no study has listed it."""
         return self._pool.descriptions.get(model)
 
+    def algorithm(self, model: str) -> str:
+        """Return the name of the algorithm of a model that a study has listed; empty if none."""
+        found = self._pool.descriptions.get(model)
+        return "" if found is None else found.algorithm
+
+    def has_dataset(self, tenant: Tenant, dataset: str) -> bool:
+        """Whether a tenant can still use a dataset, its own or a shared one."""
+        return dataset in tenant.datasets or dataset in self._pool.installed
+
     def counted(self, models: Iterable[str], drawn: bool) -> list[str]:
         """Return those of the models that count towards limits."""
         return self._pool.counted(models, drawn)

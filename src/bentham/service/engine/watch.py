@@ -70,7 +70,7 @@ class Watch:
             self._no_device = {
                 name: None
                 for name, tenant in self._pool.tenants.items()
-                if _has_work(tenant) and tenant.reached_limit(now) is None
+                if _has_work(self._pool, tenant) and tenant.reached_limit(now) is None
             }
         changed = before.keys() ^ self._no_device.keys()
         self._messages += [Message(name, NO_DEVICE, name) for name in changed]
@@ -87,7 +87,7 @@ class Watch:
     def _look_for_limits(self, now: float, instant: float) -> None:
         for name, limit in self._pool.barred(now).items():
             tenant = self._pool.tenants[name]
-            if not _has_work(tenant):
+            if not _has_work(self._pool, tenant):
                 continue
             if self._limits.get(name, ("", 0.0))[0] != limit:
                 most = tenant.limits[_FIELDS[limit]]
@@ -104,5 +104,6 @@ class Watch:
 _FIELDS = {"running-trials": "running_trials", "device-time": "device_seconds_per_day"}
 
 
-def _has_work(tenant: Tenant) -> bool:
-    return any(study.served and study.untried for study in tenant.current.values())
+def _has_work(pool: Pool, tenant: Tenant) -> bool:
+    served = any(study.served and study.untried for study in tenant.current.values())
+    return served or any(fit.study.tenant is tenant for fit in pool.waiting_fits.values())

@@ -121,7 +121,7 @@ class WorkingState:
         if (note := note_of(pool, event)) is not None:
             self._notes.append(note)
         instant = self._clock.instant()
-        if isinstance(event, events.TrialLeased):
+        if entry.starts_trial:
             self.leases.grant(subject, instant)
         elif entry.ends_trial:
             self.leases.end(subject)

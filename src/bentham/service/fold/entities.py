@@ -10,6 +10,7 @@ from bentham.core.problem.stop_rules import trial_limit_reached
 from bentham.core.problem.study import ModelDescription
 
 HOUR, DAY = 3_600.0, 86_400.0
+LOWEST = -1e50  # no score is lower (`wire.base.LARGEST`)
 
 
 @dataclass(slots=True)
@@ -32,6 +33,8 @@ class Tenant:
     leases_lost: int = 0  # released trials do not count
     datasets: dict[str, "Dataset"] = field(default_factory=dict)  # by id
     trained_columns: int = 0  # of the data that its studies use
+    fitted: dict[str, "Study"] = field(default_factory=dict)  # with a fitted model, oldest first
+    fit: "Trial | None" = None  # the latest trial that fits a model
     _day: float = 0.0  # the day that `_day_seconds` is for
     _day_seconds: float = 0.0
 
@@ -120,6 +123,23 @@ class Description:
 
 
 @dataclass(slots=True)
+class Fit:
+    """A model of a study that is trained on all rows, for its tenant to keep."""
+
+    study: "Study"
+    model: str
+    requested: float
+    state: str = "waiting"
+    losses: int = 0  # attempts without a file
+    trial: str = ""  # the latest one
+    reason: str = ""  # why the latest trial gave no file
+    unable: dict[str, None] = field(default_factory=dict)  # devices that can never fit it
+    hash: str = ""
+    bytes: int = 0
+    versions: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
 class SharedArms:
     """What the studies on one dataset share: everything that a score depends on is the same.
 
@@ -130,6 +150,21 @@ class SharedArms:
     hash: str = ""  # of the dataset's file
     studies: list["Study"] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
+    looks: dict[str, str] = field(default_factory=dict)  # as JSON, at best models of the studies
+
+    def best_above(self, model: str, own: "Study") -> float:
+        """Return the score above which a model is the best so far of a study it counts for."""
+        return min(
+            LOWEST if study.best is None else study.best[1]
+            for study in self.studies
+            if model in study.models and (study.state != "closed" or study is own)
+        )
+
+    def keep_look(self, model: str, look: str) -> None:
+        """Add a look, and drop those at models that are no longer the best of a study."""
+        best = {study.best[0] for study in self.studies if study.best is not None}
+        looks = {**self.looks, model: look}
+        self.looks = {name: looks[name] for name in looks if name in best}
 
     def state(self, model: str) -> str:
         """Return the state of a model."""
@@ -178,6 +213,7 @@ class Study:
     improvements: list[tuple[float, float]] = field(default_factory=list)  # times and new scores
     untried: int = 0  # the number of its untried models
     trials: list["Trial"] = field(default_factory=list)
+    fit: Fit | None = None  # the fitted model requested last
 
     def states(self) -> Iterator[str]:
         """Return the state of each of its models."""
@@ -231,7 +267,10 @@ class Device:
 
 @dataclass(slots=True)
 class Trial:
-    """One run of an arm on a device; `sequence` is the number of its decision in the log."""
+    """One run of an arm on a device; `sequence` is the number of its decision in the log.
+
+    A trial that fits a model runs no arm, and follows from no decision.
+    """
 
     id: str
     number: int
@@ -252,6 +291,8 @@ class Trial:
     key: str = ""  # the idempotency key of the request that leased it
     metrics: tuple[tuple[str, float], ...] = ()
     scores: tuple[float, ...] = ()
+    fits: bool = False
+    look_above: float = LOWEST  # the score above which it was the best of a study when it began
 
 
 def as_json(value: object) -> str:

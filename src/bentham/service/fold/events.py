@@ -231,12 +231,16 @@ class TrialLeased(Event):
 
 @event("trial-completed")
 class TrialCompleted(Event):
-    """A trial ended with a score; `metrics` are other figures, `scores` intermediate scores."""
+    """A trial ended with a score; `metrics` are other figures, `scores` intermediate scores.
+
+    `look` is a look at its model, if the model is now the best of a study.
+    """
 
     id: str
     score: float
     metrics: dict[str, float] = field(default_factory=dict)
     scores: list[float] = field(default_factory=list)
+    look: dict[str, Any] = field(default_factory=dict)
 
 
 @event("trial-failed")
@@ -265,6 +269,34 @@ class TrialReleased(Event):
     unable: bool = False
 
 
+@event("fit-requested")
+class FitRequested(Event):
+    """A tenant asked for a model of a study, trained on all rows; it replaces an earlier one."""
+
+    id: str
+    model: str
+
+
+@event("fit-leased")
+class FitLeased(Event):
+    """A trial that fits a study's model was leased to a device; no decision was made."""
+
+    id: str
+    study: str
+    device: str
+    attempt: int
+
+
+@event("fit-completed")
+class FitCompleted(Event):
+    """A trial ended with a fitted model; its file is stored, `hash` is its SHA-256."""
+
+    id: str
+    hash: str
+    bytes: int
+    versions: list[str]
+
+
 @event("history-imported")
 class HistoryImported(Event):
     """Past runs were imported: by study and model, the score, and the cost if known."""
@@ -274,7 +306,9 @@ class HistoryImported(Event):
 
 VERSION = 1
 # Omitted if empty, so that most bodies stay short.
-_OPTIONAL = frozenset({"unable", "drawn", "described", "data", "training", "metrics", "scores"})
+_OPTIONAL = frozenset(
+    {"unable", "drawn", "described", "data", "training", "metrics", "scores", "look"}
+)
 # (kind, version) -> the function that converts a body of that version to the next.
 _UPGRADES: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
 

@@ -8,9 +8,11 @@ from bentham.core.problem import events as core
 from bentham.core.problem.study import ModelDescription
 from bentham.service.fold import events
 from bentham.service.fold.entities import (
+    LOWEST,
     Dataset,
     Description,
     Device,
+    Fit,
     SharedArms,
     Study,
     Tenant,
@@ -18,12 +20,19 @@ from bentham.service.fold.entities import (
     Trial,
     as_json,
 )
-from bentham.service.fold.lifecycles import ARM, STUDY, TRIAL
+from bentham.service.fold.lifecycles import ARM, FIT, STUDY, TRIAL
 from bentham.service.fold.pool import Pool, dataset_key
 
 DEPARTED = 1000
+MOST_FITTED = 20  # fitted models of a tenant; the oldest are dropped
 
-Ended = events.TrialCompleted | events.TrialFailed | events.TrialLost | events.TrialReleased
+Ended = (
+    events.TrialCompleted
+    | events.TrialFailed
+    | events.TrialLost
+    | events.TrialReleased
+    | events.FitCompleted
+)
 
 
 def pool_created(pool: Pool, time: float, event: events.PoolCreated) -> None:  # noqa: ARG001
@@ -108,8 +117,12 @@ def dataset_renamed(pool: Pool, time: float, event: events.DatasetRenamed) -> No
 
 
 def dataset_dropped(pool: Pool, time: float, event: events.DatasetDropped) -> None:  # noqa: ARG001
-    """Remove a dataset."""
+    """Remove a dataset, and the fitted models of studies on it."""
     del pool.datasets[event.id], pool.datasets_of(event.tenant)[event.id]
+    owner = pool.tenants[event.tenant] if event.tenant else pool
+    for study in owner.studies.values():
+        if study.fit is not None and study.data.get("dataset") == event.id:
+            _drop_fit(pool, study)
 
 
 def study_created(pool: Pool, time: float, event: events.StudyCreated) -> None:
@@ -233,6 +246,7 @@ def trial_leased(pool: Pool, time: float, event: events.TrialLeased) -> None:
     trial = Trial(
         event.id, decision.trial, study, decision.model, device.name, device.token,
         device.kind, event.attempt, decision.cost, time, pool.sequence + 1,
+        look_above=study.shared.best_above(decision.model, study) if study.data else LOWEST,
     )  # fmt: skip
     kind, before = events.kind_of(event), study.shared.state(decision.model)
     study.shared.move(decision.model, ARM.check(before, kind, "running")).trial = trial.id
@@ -257,12 +271,16 @@ def trial_completed(pool: Pool, time: float, event: events.TrialCompleted) -> No
     for study in shared.studies:
         if study.state != "closed" or study is trial.study:
             study.credit(trial.model, event.score, time)
+    if event.look:
+        shared.keep_look(trial.model, as_json(event.look))
 
 
 def trial_failed(pool: Pool, time: float, event: events.TrialFailed) -> None:
     """End a trial without a score; unless final, the arm may be tried again."""
-    trial = pool.trials[event.id]
-    if event.final:
+    trial = pool.trial(event.id)
+    if trial.fits:
+        _lose_fit(pool, time, trial, event, "failed", event.final)
+    elif event.final:
         pool.scheduler.apply(core.ArmFailed(time, trial.number, event.reason))
         _end(pool, time, trial, event, "failed", "failed")
     else:
@@ -272,8 +290,11 @@ def trial_failed(pool: Pool, time: float, event: events.TrialFailed) -> None:
 
 def trial_lost(pool: Pool, time: float, event: events.TrialLost) -> None:
     """End a trial whose lease expired or whose device left; the arm may be tried again."""
-    trial = pool.trials[event.id]
-    _give_back(pool, time, trial, event, "lost")
+    trial = pool.trial(event.id)
+    if trial.fits:
+        _lose_fit(pool, time, trial, event, "lost", False)
+    else:
+        _give_back(pool, time, trial, event, "lost")
     trial.reason = event.reason
     trial.study.tenant.leases_lost += 1
     pool.leases_lost += 1
@@ -281,9 +302,14 @@ def trial_lost(pool: Pool, time: float, event: events.TrialLost) -> None:
 
 def trial_released(pool: Pool, time: float, event: events.TrialReleased) -> None:
     """Release a trial untried, which does not count as an attempt."""
-    trial = pool.trials[event.id]
-    pool.scheduler.apply(core.ArmReleased(time, trial.number))
+    trial = pool.trial(event.id)
     trial.reason, trial.released = event.reason or "released by its device", True
+    if trial.fits:
+        fit = _end_fit(pool, time, trial, event, "lost", "waiting")
+        if event.unable:
+            fit.unable[trial.device] = None
+        return
+    pool.scheduler.apply(core.ArmReleased(time, trial.number))
     if event.unable:
         trial.study.shared.tried[trial.model].unable[trial.device] = None
     _end(pool, time, trial, event, "lost", "untried")
@@ -299,18 +325,95 @@ def _give_back(pool: Pool, time: float, trial: Trial, event: Ended, after: str) 
 
 
 def _end(pool: Pool, time: float, trial: Trial, event: Ended, after: str, arm: str) -> None:
-    study, tenant = trial.study, trial.study.tenant
+    study = trial.study
     kind = events.kind_of(event)
-    trial.state, trial.ended = TRIAL.check(trial.state, kind, after), time
+    seconds = _free(pool, time, trial, event, after)
     study.shared.move(trial.model, ARM.check(study.shared.state(trial.model), kind, arm))
+    study.device_seconds += seconds
+    study.counts["running"] -= 1
+    study.counts[after] += 1
+    pool.throughput.note(time, study.tenant.name)
+    pool.serve(time, study)
+
+
+def _free(pool: Pool, time: float, trial: Trial, event: Ended, after: str) -> float:
+    """End a trial: its device is free, and its tenant is charged; return the device time."""
+    tenant, device = trial.study.tenant, pool.devices[trial.device]
+    trial.state, trial.ended = TRIAL.check(trial.state, events.kind_of(event), after), time
     del pool.running[trial.id], tenant.running[trial.id]
     seconds = max(0.0, time - trial.started)
     tenant.charge(trial.started, trial.started + seconds)
-    study.device_seconds += seconds
-    device = pool.devices[trial.device]
     device.trial = None
     device.busy_seconds += seconds
-    study.counts["running"] -= 1
-    study.counts[after] += 1
-    pool.throughput.note(time, tenant.name)
-    pool.serve(time, study)
+    return seconds
+
+
+# -- fitted models
+
+
+def fit_requested(pool: Pool, time: float, event: events.FitRequested) -> None:
+    """Wait for a device that fits a model; the study's earlier fitted model is dropped."""
+    study = pool.studies[event.id]
+    _drop_fit(pool, study)
+    study.fit = pool.waiting_fits[study.id] = Fit(study, event.model, time)
+
+
+def fit_leased(pool: Pool, time: float, event: events.FitLeased) -> None:
+    """Start a trial that fits a model; the scheduler does not know it."""
+    fit, device = pool.waiting_fits.pop(event.study), pool.devices[event.device]
+    study, number = fit.study, pool.sequence + 1
+    fit.state = FIT.check(fit.state, events.kind_of(event), "running")
+    trial = Trial(
+        event.id, number, study, fit.model, device.name, device.token, device.kind,
+        event.attempt, _time_of(pool, study, fit.model), time, number, fits=True,
+    )  # fmt: skip
+    fit.trial = trial.id
+    pool.fit_trials[trial.id] = pool.running[trial.id] = study.tenant.running[trial.id] = trial
+    device.trial = study.tenant.fit = trial
+
+
+def fit_completed(pool: Pool, time: float, event: events.FitCompleted) -> None:
+    """Record the file of a fitted model; a tenant's oldest ones are dropped."""
+    trial = pool.fit_trials[event.id]
+    fit = _end_fit(pool, time, trial, event, "complete", "ready")
+    fit.hash, fit.bytes, fit.versions = event.hash, event.bytes, tuple(event.versions)
+    fitted = trial.study.tenant.fitted
+    fitted[trial.study.id] = trial.study
+    while len(fitted) > MOST_FITTED:
+        _drop_fit(pool, next(iter(fitted.values())))
+
+
+def _time_of(pool: Pool, study: Study, model: str) -> float:
+    """Return how long the model's trial took, from which its study's owner can judge the fit."""
+    tried = study.shared.tried.get(model)
+    trial = None if tried is None else pool.trials.get(tried.trial)
+    return 0.0 if trial is None or trial.ended is None else trial.ended - trial.started
+
+
+def _lose_fit(pool: Pool, time: float, trial: Trial, event: Ended, after: str, final: bool) -> None:
+    """End an attempt without a file; the fit waits again, up to the limit on attempts."""
+    fit = trial.study.fit
+    assert fit is not None
+    fit.losses += 1
+    _end_fit(
+        pool, time, trial, event, after,
+        "failed" if final or fit.losses >= pool.attempts else "waiting",
+    )  # fmt: skip
+
+
+def _end_fit(pool: Pool, time: float, trial: Trial, event: Ended, after: str, state: str) -> Fit:
+    fit = trial.study.fit
+    assert fit is not None  # it is not replaced while its trial runs
+    _free(pool, time, trial, event, after)
+    fit.state = FIT.check(fit.state, events.kind_of(event), state)
+    fit.reason = getattr(event, "reason", "")
+    if state == "waiting":
+        pool.waiting_fits[trial.study.id] = fit
+    return fit
+
+
+def _drop_fit(pool: Pool, study: Study) -> None:
+    """Forget a study's fitted model; the service deletes its file."""
+    study.fit = None
+    study.tenant.fitted.pop(study.id, None)
+    pool.waiting_fits.pop(study.id, None)

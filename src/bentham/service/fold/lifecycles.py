@@ -57,12 +57,13 @@ TRIAL = Lifecycle(
     "trial",
     {
         "running": "Its device holds a lease.",
-        "complete": "It ended with a score.",
+        "complete": "It ended with a score, or with a fitted model.",
         "failed": "It ended without a score.",
         "lost": "Its lease expired, its device left, or it was released untried.",
     },
     [
         Transition(("running",), "trial-completed", "complete"),
+        Transition(("running",), "fit-completed", "complete"),
         Transition(("running",), "trial-failed", "failed"),
         Transition(("running",), "trial-lost", "lost"),
         Transition(("running",), "trial-released", "lost"),
@@ -87,4 +88,22 @@ ARM = Lifecycle(
         Transition(("running",), "trial-released", "untried"),
     ],
 )
-LIFECYCLES = (STUDY, TRIAL, ARM)
+FIT = Lifecycle(
+    "fit",
+    {
+        "waiting": "It gets a trial when a device is free; trials that score models come after it.",
+        "running": "A trial fits the model.",
+        "ready": "The file of the fitted model can be downloaded.",
+        "failed": "It is not tried again, unless it is requested again.",
+    },
+    [
+        Transition(("waiting",), "fit-leased", "running"),
+        Transition(("running",), "fit-completed", "ready"),
+        Transition(("running",), "trial-failed", "failed", f"final, or tried {_ATTEMPTS}"),
+        Transition(("running",), "trial-failed", "waiting", "otherwise"),
+        Transition(("running",), "trial-lost", "failed", f"tried {_ATTEMPTS}"),
+        Transition(("running",), "trial-lost", "waiting", "otherwise"),
+        Transition(("running",), "trial-released", "waiting"),
+    ],
+)
+LIFECYCLES = (STUDY, TRIAL, ARM, FIT)

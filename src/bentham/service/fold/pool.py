@@ -15,6 +15,7 @@ from bentham.service.fold.entities import (
     Dataset,
     Description,
     Device,
+    Fit,
     SharedArms,
     Study,
     Tenant,
@@ -81,6 +82,8 @@ class Pool:
         self.keys = Keys()
         self.throughput = Throughput()
         self.leases_lost = 0
+        self.fit_trials: dict[str, Trial] = {}  # trials that fit a model, by id
+        self.waiting_fits: dict[str, Fit] = {}  # by study, the first requested first
         self.models: dict[str, None] = {}  # ever listed, or in the history
         self.limited: dict[str, Tenant] = {}  # tenants that have a limit
         self.deadlines: dict[str, float] = {}  # of open or paused studies
@@ -120,6 +123,10 @@ class Pool:
         return [
             model for model in models if not (drawn and model in known and known[model].standard)
         ]
+
+    def trial(self, name: str) -> Trial:
+        """Return a trial, whether it scores or fits a model; raises KeyError if there is none."""
+        return self.trials[name] if name in self.trials else self.fit_trials[name]
 
     def datasets_of(self, tenant: str) -> dict[str, Dataset]:
         """Return a tenant's datasets by id; without a tenant, the shared ones."""

@@ -47,7 +47,7 @@ LEVEL = 1  # of compression: higher levels cost more time than they save
 # event changes the state in another way than before: `tests/golden/snapshot-formats.json` records
 # the attributes, and a test fails if they changed and the format did not. A pickle can call methods
 # of these classes named append, extend, add, __setitem__ and __setstate__: they must do no I/O.
-FORMATS = {"bentham.core": 2, "bentham.service.fold": 1}
+FORMATS = {"bentham.core": 2, "bentham.service.fold": 2}
 # Numbers only: an array of objects or of records would read pointers from a file.
 NUMBERS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 # The same string object every time, so that a pickle writes it once.

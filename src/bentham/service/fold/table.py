@@ -14,7 +14,7 @@ from bentham.service.fold.entities import Study
 from bentham.service.fold.pool import Pool
 
 # What the dashboard shows, and so listens to.
-SHOWN = frozenset({"tenant", "dataset", "study", "device", "trial"})
+SHOWN = frozenset({"tenant", "dataset", "study", "fit", "device", "trial"})
 
 
 def _no_name(pool: Pool, event: Any) -> str:  # noqa: ARG001
@@ -36,11 +36,11 @@ def _tenant_of_study(pool: Pool, event: Any) -> str:
 
 
 def _tenant_of_trial(pool: Pool, event: Any) -> str:
-    return pool.trials[event.id].study.tenant.name
+    return pool.trial(event.id).study.tenant.name
 
 
 def _device_of_trial(pool: Pool, event: Any) -> str:
-    return pool.trials[event.id].device
+    return pool.trial(event.id).device
 
 
 def _subject(pool: Pool, event: Any) -> str:  # noqa: ARG001
@@ -60,7 +60,8 @@ def _own(pool: Pool, event: Any) -> list[Study]:
 
 
 def _over_same_data(pool: Pool, event: Any) -> list[Study]:
-    return list(pool.trials[event.id].study.shared.studies)
+    trial = pool.trial(event.id)
+    return [] if trial.fits else list(trial.study.shared.studies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Entry:
     subject: Callable[[Pool, Any], str] = _subject  # the id or name of what it is about
     alive: Callable[[Pool, Any], str] = _no_name  # the device that sent it, a sign of life
     opens: bool = False  # whether something may be run that could not be run before
+    starts_trial: bool = False
     ends_trial: bool = False
     ends: Callable[[Pool, Any], list[Study]] = _none  # studies whose stop rules it may fulfil
 
@@ -130,6 +132,7 @@ ENTRIES = (
         handlers.trial_leased,
         _tenant_of_trial,
         alive=_device_of_trial,
+        starts_trial=True,
     ),
     Entry(
         events.TrialCompleted,
@@ -169,6 +172,24 @@ ENTRIES = (
         opens=True,
         ends_trial=True,
     ),
+    Entry(events.FitRequested, "fit", handlers.fit_requested, _tenant_of_study, opens=True),
+    Entry(
+        events.FitLeased,
+        "trial",
+        handlers.fit_leased,
+        _tenant_of_trial,
+        alive=_device_of_trial,
+        starts_trial=True,
+    ),
+    Entry(
+        events.FitCompleted,
+        "trial",
+        handlers.fit_completed,
+        _tenant_of_trial,
+        alive=_device_of_trial,
+        opens=True,
+        ends_trial=True,
+    ),
 )
 BY_EVENT = {entry.event: entry for entry in ENTRIES}
 BY_KIND = {entry.kind: entry for entry in ENTRIES}
@@ -197,5 +218,5 @@ def apply(
         pool.tenants[owner].events += 1
     if key:
         pool.keys.note(key, actor, entry.kind, entry.subject(pool, event), time)
-        if isinstance(event, events.TrialLeased):
-            pool.trials[event.id].key = key
+        if entry.starts_trial:
+            pool.trial(entry.subject(pool, event)).key = key

@@ -29,6 +29,7 @@ logger = structlog.get_logger("bentham.intake")
 # the others wait.
 UPLOADS_OF_TOKEN, UPLOADS, INSPECTIONS = 4, 64, 2
 PREFIX = "bentham-upload-"
+DATA, FITTED = "data/", "fitted/"  # the keys of stored files start with these
 SECONDS, MEMORY_MIB = 60.0, 4096
 PART = 2**18
 LARGEST_ANSWER = 2**24
@@ -51,7 +52,12 @@ def content_key(tenant: str, digest: str) -> str:
 
     Keys of tenants differ: otherwise timing would reveal that another tenant has the same file.
     """
-    return f"data/{tenant}/{digest}"
+    return f"{DATA}{tenant}/{digest}"
+
+
+def fitted_key(tenant: str, trial: str) -> str:
+    """Return the storage key of the fitted model that a trial made."""
+    return f"{FITTED}{tenant}/{trial}"
 
 
 def log_key(trial: str) -> str:
@@ -113,9 +119,8 @@ class Intake:
             raise Invalid(found.refusal)
         return found
 
-    async def keep(self, tenant: str, received: ReceivedFile) -> None:
-        """Store a file by its hash; durable on return."""
-        key = content_key(tenant, received.hash)
+    async def keep(self, key: str, received: ReceivedFile) -> None:
+        """Store a file; durable on return."""
         await self.run(lambda: self.files.save(key, _parts(received.path)))
 
     async def drop(self, *keys: str) -> None:
@@ -128,21 +133,30 @@ class Intake:
         await self.run(work)
 
     async def tidy(self, kept: set[str]) -> None:
-        """Delete all dataset files but `kept`: those left by interrupted uploads and drops.
+        """Delete all files but `kept`: those left by interrupted uploads and drops.
 
         Only for the instance that leads, while it holds `keeping`.
         """
 
-        def work() -> int:
+        def work() -> None:
             _delete_abandoned_uploads()
             self.files.tidy()
-            left = [key for key in self.files.keys("data/") if key not in kept]
+
+        await self.run(work)
+        found = await self.drop_others(DATA, kept) + await self.drop_others(FITTED, kept)
+        if found:
+            logger.info("orphaned files were deleted", contents=found)
+
+    async def drop_others(self, prefix: str, kept: set[str]) -> int:
+        """Delete all files with this prefix but `kept`; return their number."""
+
+        def work() -> int:
+            left = [key for key in self.files.keys(prefix) if key not in kept]
             for key in left:
                 self.files.drop(key)
             return len(left)
 
-        if found := await self.run(work):
-            logger.info("orphaned dataset files were deleted", contents=found)
+        return await self.run(work)
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Run an operation on files in a thread, not on the event loop."""

@@ -15,7 +15,7 @@ from bentham.service.fold.entities import DAY, HOUR, Dataset, Device, Study, Ten
 from bentham.service.fold.events import TrialLeased
 from bentham.service.fold.pool import Pool
 from bentham.service.fold.table import BY_KIND
-from bentham.service.refusals import Conflicting
+from bentham.service.refusals import Conflicting, Missing
 
 View = dict[str, Any]
 
@@ -180,6 +180,60 @@ def training_view(study: Study) -> View | None:
     return {**study.data, **json.loads(study.shared.training)}
 
 
+def best_view(leases: Leases, study: Study, now: float) -> View:
+    """Return a study's best model, with a look at it and the fitted model requested last."""
+    best, training = study.best, training_view(study)
+    look = study.shared.looks.get(best[0]) if best else None
+    fitted = None if study.fit is None else fitted_view(leases, study, now)
+    return {
+        "study": study.id,
+        "metric": study.metric,
+        "task": None if training is None else training["task"],
+        "model": best[0] if best else None,
+        "score": best[1] if best else None,
+        "look": json.loads(look) if look else None,
+        "fitted": fitted,
+    }
+
+
+def fitted_view(leases: Leases, study: Study, now: float) -> View:
+    """Return the fitted model of a study that was requested last."""
+    fit = study.fit
+    if fit is None:
+        raise Missing("no fitted model of the study is stored; ask for one")
+    reason = fit.reason
+    if fit.state == "waiting":
+        reason = _waits_for(leases, study, now)
+    return {
+        "id": f"{study.id}/fitted",
+        "study": study.id,
+        "model": fit.model,
+        "state": fit.state,
+        "reason": reason,
+        "requested": fit.requested,
+        "trial": fit.trial,
+        "hash": fit.hash,
+        "bytes": fit.bytes,
+        "versions": list(fit.versions),
+    }
+
+
+def _waits_for(leases: Leases, study: Study, now: float) -> str:
+    """Return why a fit waits; nothing of it tells what other tenants run."""
+    limit = study.tenant.reached_limit(now)
+    if limit is not None:
+        return {
+            "running-trials": "the tenant is at its limit of running trials",
+            "device-time": "the tenant has used up its device time for today",
+        }[limit]
+    latest = study.tenant.fit
+    if latest is not None and latest.ended is None:
+        return "another model of the tenant is being fitted"
+    if leases.present == 0:
+        return "no device is alive; an operator can start one: bentham worker"
+    return "waiting for a device"
+
+
 def candidate_views(pool: Pool, study: Study) -> list[View]:
     """Return every model of a study, with its posterior while the study is served."""
     beliefs = pool.scheduler.beliefs(study.id) if study.served else {}
@@ -250,6 +304,7 @@ def trial_view(trial: Trial, leases: Leases) -> View:
         "progress": progress,
         "scores": list(scores or trial.scores),
         "metrics": dict(trial.metrics),
+        "purpose": "fit" if trial.fits else "score",
     }
 
 
@@ -272,7 +327,18 @@ def lease_view(pool: Pool, trial: Trial, lease_seconds: float, heartbeat_seconds
         "heartbeat_seconds": heartbeat_seconds,
         **model_view(pool, study, trial.model),
         "training": training_view(study),
+        **_purpose(trial),
     }
+
+
+def _purpose(trial: Trial) -> View:
+    """Return what a trial is for: a score, and if it is the best a look, or a fitted model."""
+    if not trial.fits:
+        above = trial.look_above if trial.study.data else None
+        return {"purpose": "score", "look_above": above, "recorded": None}
+    tried = trial.study.shared.tried.get(trial.model)
+    score = None if tried is None else tried.score
+    return {"purpose": "fit", "look_above": None, "recorded": score}
 
 
 def decision_view(pool: Pool, scope: Scope, time: float, event: TrialLeased) -> View:
@@ -349,12 +415,15 @@ def answer(
     """
     entity = BY_KIND[kind].entity
     if entity == "request":  # about a trial or a study
-        entity = "trial" if subject in pool.trials else "study"
-    if kind == "trial-leased":
+        subject, _, part = subject.partition("/")
+        entity = "fit" if part else "study" if subject in pool.studies else "trial"
+    if BY_KIND[kind].starts_trial:
         terms = leases.terms
-        return lease_view(pool, pool.trials[subject], terms.lease_seconds, terms.heartbeat_seconds)
+        return lease_view(pool, pool.trial(subject), terms.lease_seconds, terms.heartbeat_seconds)
     if entity == "trial":
-        return trial_view(pool.trials[subject], leases)
+        return trial_view(pool.trial(subject), leases)
+    if entity == "fit":
+        return fitted_view(leases, pool.studies[subject], now)
     if entity == "study":
         return study_view(pool, pool.studies[subject], now)
     if kind == "dataset-dropped":

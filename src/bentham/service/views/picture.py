@@ -4,7 +4,13 @@ from typing import Any
 
 from bentham.service.engine.leases import Leases, Terms
 from bentham.service.fold.pool import Pool
-from bentham.service.views.entities import candidate_views, study_view, tenant_view, trial_view
+from bentham.service.views.entities import (
+    best_view,
+    candidate_views,
+    study_view,
+    tenant_view,
+    trial_view,
+)
 
 
 def picture(pool: Pool, with_candidates: int) -> list[Any]:
@@ -13,5 +19,7 @@ def picture(pool: Pool, with_candidates: int) -> list[Any]:
     views += [tenant_view(tenant, pool.time) for tenant in pool.tenants.values()]
     leases = Leases(Terms())
     views += [trial_view(trial, leases) for trial in pool.trials.values()]
+    views += [trial_view(trial, leases) for trial in pool.fit_trials.values()]
+    views += [best_view(leases, study, pool.time) for study in pool.studies.values()]
     served = [study for study in pool.studies.values() if study.served]
     return views + [candidate_views(pool, study) for study in served[:with_candidates]]

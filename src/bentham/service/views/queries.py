@@ -15,10 +15,12 @@ from bentham.service.views.catalog import algorithm_view, metric_view
 from bentham.service.views.cost_report import costs_view
 from bentham.service.views.entities import (
     View,
+    best_view,
     candidate_views,
     dataset_view,
     decision_view,
     device_view,
+    fitted_view,
     record_view,
     study_view,
     tenant_view,
@@ -137,6 +139,27 @@ def script(look: Look, name: str, model: str | None, catalog: Catalog) -> str:
     return study_script(look.pool, look.scope.study(name), model, catalog)
 
 
+@allowed(*OWNERS)
+def best(look: Look, name: str) -> View:
+    """Return a study's best model, with a look at it and its fitted model."""
+    return best_view(look.leases, look.scope.study(name), look.now)
+
+
+@allowed(*OWNERS)
+def fitted(look: Look, name: str, *_: object) -> View:
+    """Return the fitted model of a study that was requested last."""
+    return fitted_view(look.leases, look.scope.study(name), look.now)
+
+
+@allowed(*OWNERS)
+def fitted_content(look: Look, name: str) -> tuple[str, str, str]:
+    """Return the tenant, the trial and the name of the file of a study's fitted model."""
+    study = look.scope.study(name)
+    if study.fit is None or study.fit.state != "ready":
+        raise Conflicting("no fitted model of the study is ready; ask for one, and wait for it")
+    return study.tenant.name, study.fit.trial, study.name
+
+
 # -- trials, decisions, devices
 
 
@@ -177,7 +200,10 @@ def decision_places(
 @allowed(*OWNERS)
 def decision_place(look: Look, name: str) -> int:
     """Return the sequence number of the decision to run a trial."""
-    return look.scope.trial(name).sequence
+    found = look.scope.trial(name)
+    if found.fits:
+        raise Missing(f"trial {name} fits a model on request; no decision led to it")
+    return found.sequence
 
 
 @allowed(*OWNERS)

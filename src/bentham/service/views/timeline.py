@@ -22,7 +22,12 @@ def timeline_view(
     trial shown and a tenth of one for each trial checked, whatever the total number of trials.
     """
     since = now - seconds
-    running = [trial for tenant in scope.tenants() for trial in tenant.running.values()]
+    running = [
+        trial
+        for tenant in scope.tenants()
+        for trial in tenant.running.values()
+        if not trial.fits  # the timeline is about decisions
+    ]
     ended: list[Trial] = []
     wanted = max(0, limit - len(running))
     before = 0

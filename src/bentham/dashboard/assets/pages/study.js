@@ -7,6 +7,7 @@ import { badge, heading, notice, panel, tile } from "/assets/parts.js";
 import { actions } from "/assets/pages/study_actions.js";
 import { candidates } from "/assets/pages/study_candidates.js";
 import { learning } from "/assets/pages/study_learning.js";
+import { bestModel } from "/assets/pages/study_model.js";
 import { bestConfiguration, exports } from "/assets/pages/study_results.js";
 import { baseline, isBeaten } from "/assets/pages/study_table.js";
 import { trials } from "/assets/pages/study_trials.js";
@@ -31,12 +32,13 @@ export async function open(context) {
   const trialList = trials(context, id);
   await Promise.all([read(), trialList.read()]);
   const top = headPart(context, () => state.study, renew);
-  const pieces = [tiles(), nextPart(), learning(), candidates(), bestConfiguration(), exports(context), aboutPart()];
-  const [glance, next, best, all, configuration, outcome, about] = pieces;
+  const pieces = [tiles(), nextPart(), learning(), candidates(), bestConfiguration(), exports(context), aboutPart(),
+    bestModel(context, id)];
+  const [glance, next, best, all, configuration, outcome, about, model] = pieces;
   const parts = tabs("Parts of the study", [
     { id: "progress", name: "Progress", nodes: [h("div.study-top", {}, best.node, next.node)] },
     { id: "candidates", name: "Candidates", nodes: [all.node] },
-    { id: "model", name: "Best model", nodes: [configuration.node] },
+    { id: "model", name: "Best model", nodes: [model.node, configuration.node] },
     { id: "trials", name: "Trials", nodes: [trialList.node] },
     { id: "export", name: "Export", nodes: [outcome.node] },
     { id: "about", name: "About", nodes: [about.node] },
