@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.clients import Time
 from support.executor_contract import ExecutorContract, lease
+from support.paths import TESTS
 
 from bentham.errors import InvalidInput
 from bentham.executors import Broken, Declined, Executor, ReplayExecutor, Scored
@@ -95,6 +96,21 @@ def test_prepared_wardens_run_the_trials(tmp_path: Path) -> None:
     finally:
         executor.close()
     assert wardens() == []
+
+
+@pytest.mark.outside
+def test_all_devices_share_one_preload(tmp_path: Path) -> None:
+    program = (sys.executable, "-c", "print('{\"score\": 0.5}')")
+    executor = ProcessExecutor(
+        tmp_path / "worker", lambda *_: Command(program), lambda _: [],
+        preload=("support.misbehaving:note_preload",),
+        environment={"PYTHONPATH": str(TESTS), "PRELOAD_NOTES": str(tmp_path / "notes")},
+    )  # fmt: skip
+    try:
+        executor.prepare(3)
+        assert len((tmp_path / "notes").read_text().splitlines()) == 1
+    finally:
+        executor.close()
 
 
 def wardens() -> list[int]:

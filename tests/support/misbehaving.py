@@ -282,3 +282,9 @@ def marked_processes(marker: str) -> list[int]:
         if marker.encode() in environment and state not in "ZX":
             found.append(int(name))
     return found
+
+
+def note_preload() -> None:
+    """Note the process that imports what trials need, in a file that a variable names."""
+    with open(os.environ["PRELOAD_NOTES"], "a") as file:
+        file.write(f"{os.getpid()}\n")
