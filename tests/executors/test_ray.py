@@ -264,7 +264,7 @@ def _sleeping(marker: str) -> bool:
 
 def test_without_ray_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InvalidInput, match=r"pip install 'bentham\[ray\]'"):
+    with pytest.raises(InvalidInput, match=r"pip install '\.\[ray\]'"):
         load_ray()
 
 

@@ -208,7 +208,8 @@ def load_ray() -> Any:
         return import_module("ray")
     except ImportError as error:
         raise InvalidInput(
-            f"Ray cannot be used here ({error}); install Bentham with its extra ray"
+            f"Ray cannot be used here ({error}); install Bentham with its extra 'ray': pip install "
+            "'.[ray]' in its source folder"
         ) from None
 
 

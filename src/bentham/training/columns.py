@@ -3,6 +3,7 @@
 Nothing is read in a way that changes a value's size without a note. Every type can be overridden.
 """
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -133,7 +134,7 @@ def _type_of(
     if written is None:
         return _type_of_numbers(name, column, counts, numbers, "number", [])
     texts = written.texts
-    plain = bool(written.plain.notna().all())  # most columns, and quick
+    plain = bool((written.plain.abs() < math.inf).all())  # most columns, and quick
     found = None
     if not plain or any(map(COMPACT_DATE.fullmatch, texts.iloc[:FEW])):
         found = _dates(counts)
