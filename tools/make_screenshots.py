@@ -17,7 +17,7 @@ import structlog
 from find_browser import FLAGS, find_browser
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
-from scene import Scene
+from scene import TRAINED, Scene
 
 FOLDER = Path(__file__).parent.parent / "docs" / "images" / "dashboard"
 SIZES: dict[str, ViewportSize] = {
@@ -60,9 +60,11 @@ def main() -> None:
 
 def shots(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page], None]]]:
     """Return for each screenshot: name, token, route, and a function that waits until ready."""
-    board, admin, tenant = scene.board, scene.board.admin, scene.tokens["fraud"]
+    board, admin, tenant = scene.board, scene.board.admin, scene.tokens[TRAINED]
     studies: list[Any] = board.get("/v1/studies", query="state=open&limit=1000")["items"]
     study = max(studies, key=lambda each: each["trials"]["complete"] * (each["untried"] > 4))["id"]
+    owned: list[Any] = board.get("/v1/studies", tenant, query="limit=1000")["items"]
+    trained = next(each["id"] for each in owned if each["data"])
     dataset = board.get("/v1/datasets", tenant)["items"][0]["id"]
     decisions: list[Any] = board.get("/v1/decisions", query="limit=100")["items"]
     decision = max(decisions, key=lambda each: len(each["changes"]))["id"]
@@ -72,7 +74,7 @@ def shots(scene: Scene, table: Path) -> list[tuple[str, str, str, Callable[[Page
         ("studies", admin, "studies", wait_until_loaded),
         ("study", admin, f"studies/{study}", wait_until_loaded),
         ("study-candidates", admin, f"studies/{study}/candidates", wait_until_loaded),
-        ("study-model", admin, f"studies/{study}/model", wait_until_loaded),
+        ("study-model", tenant, f"studies/{trained}/model", wait_until_loaded),
         ("study-trials", admin, f"studies/{study}/trials", wait_until_loaded),
         ("study-about", admin, f"studies/{study}/about", wait_until_loaded),
         ("decision", admin, f"decisions/{decision}", wait_until_loaded),

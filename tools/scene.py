@@ -2,13 +2,16 @@
 
 Six tenants, forty studies over real datasets and eight devices. The decisions are the service's
 own; scores and durations are those of the bundled table `oboe`, with times scaled to minutes. The
-first study of each tenant is on an uploaded file, with candidates of the catalogue.
+first study of each tenant is on an uploaded file, with candidates of the catalogue; one of these
+studies is trained for real, so that it has a look at its best model.
 Studies arrive one after the other, some trials fail and some devices are lost. At the end the clock
 switches to real time, so that the screenshots show the present.
 """
 
 import heapq
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,8 @@ from support.boards import Board
 
 from bentham.service.engine.leases import Terms
 from bentham.tables import load_table
+from bentham.training.training_plan import TrainingPlan
+from bentham.training.trial import Job, train
 
 HOURS, DEVICES, STUDIES = 3.0, 8, 40
 SECONDS = 60.0  # simulated seconds per second of the table
@@ -24,6 +29,7 @@ TENANTS: dict[str, dict[str, Any]] = {
     "vision": {}, "speech": {}, "fraud": {"weight": 2.0}, "ads": {}, "robotics": {},
     "interns": {"limits": {"running_trials": 2}},
 }  # fmt: skip
+TRAINED = "fraud"  # the tenant whose file is trained on
 FAILURES, LOSSES = 0.03, 0.01
 # The file that each tenant uploads, and the column to predict.
 FILES = {
@@ -35,15 +41,19 @@ FILES = {
 METRIC, METRIC_OF_FILES, BASELINE = "balanced-accuracy", "roc-auc", 0.5
 
 
-def table(target: str, rows: int = 240) -> bytes:
-    """Return a CSV file with ordinary columns."""
+def table(target: str, rows: int = 1200) -> bytes:
+    """Return a CSV file with ordinary columns, some of which the target depends on."""
+    chance = np.random.default_rng(3)
     lines = [f"id,since,amount,region,items,rating,{target}"]
-    lines += [
-        f"{10_000 + row},{row % 28 + 1}.{row % 12 + 1}.2024,"
-        f'"${900 + 37 * row % 4100:,}.50",{("north", "south", "west")[row % 3]},'
-        f"{1 + row * 7 % 9},{('4.5', '3', '', '2.5')[row % 4]},{('no', 'yes')[row * 5 % 7 < 2]}"
-        for row in range(rows)
-    ]
+    for row in range(rows):
+        amount, region, rating = 900 + 37 * row % 4100, row % 3, (row // 3) % 4
+        likely = 0.9 * (amount > 3000) + 0.6 * (region == 2) + 0.5 * (rating == 3)
+        positive = likely + 0.3 * chance.normal() > 1.2
+        lines.append(
+            f"{10_000 + row},{row % 28 + 1}.{row % 12 + 1}.2024,"
+            f'"${amount:,}.50",{("north", "south", "west")[region]},'
+            f"{1 + row * 7 % 9},{('4.5', '3', '2', '')[rating]},{('no', 'yes')[int(positive)]}"
+        )
     return "\n".join(lines).encode() + b"\n"
 
 
@@ -166,5 +176,27 @@ class Scene:
         elif chance < LOSSES + FAILURES:
             self.board.report(self._device, lease, "fail", reason="out of memory: 2.1 of 2.0 GiB")
         else:
-            score = float(self._table.scores[self._row_of[lease["study"]], self._column(lease)])
-            self.board.report(self._device, lease, score=score).ok()
+            if lease["tenant"] == TRAINED and lease["training"] is not None:
+                report = _trained(lease)
+            else:
+                row = self._row_of[lease["study"]]
+                report = {"score": float(self._table.scores[row, self._column(lease)])}
+            self.board.report(self._device, lease, **report).ok()
+
+
+def _trained(lease: Any) -> dict[str, Any]:
+    """Train the model of a lease, and return what its device would report."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.csv"
+        path.write_bytes(table(FILES[TRAINED][1]))
+        job = Job(
+            training=TrainingPlan(**lease["training"]),
+            model=lease["model"],
+            algorithm=lease["algorithm"],
+            configuration=lease["configuration"],
+            path=str(path),
+            look_above=lease["look_above"],
+        )
+        found = train(job, lambda *_: None)
+        look = {} if found.look is None else {"look": found.look()}
+    return {"score": found.score, "metrics": found.metrics, "scores": found.scores, **look}
