@@ -11,6 +11,7 @@ from rich.text import Text
 from bentham.demo.look import RunProgress
 from bentham.terminal import ACCENT, BAR, FAINT, FULL, bar, idle_line, line, trial_line
 from bentham.wire import StudyView, TrialView
+from bentham.wording import counted
 
 WIDTH = 80
 MARKS = "▁▂▃▄▅▆▇█"
@@ -43,9 +44,10 @@ class Screen:
 
     def _head(self, progress: RunProgress) -> Text:
         tenants = len({study.tenant for study in progress.studies})
+        studies = counted(len(progress.studies), "study", "studies")
         return line(
             (Text("Bentham", "bold magenta"), 8),
-            (f"{len(progress.studies)} studies of {tenants} tenants", WIDTH - 42),
+            (f"{studies} of {counted(tenants, 'tenant')}", WIDTH - 42),
             (Text(f"{self._address} {clock(progress.seconds):>6}", FAINT, justify="right"), 32),
         )
 
