@@ -160,7 +160,7 @@ def test_the_screen_fits_a_small_terminal() -> None:
     lines = console.export_text().splitlines()
     assert len(lines) <= 23
     assert max(map(len, lines)) <= WIDTH
-    assert "14 studies of 1 tenants" in lines[0]
+    assert "14 studies of 1 tenant " in lines[0]
     assert lines[0].endswith("1:30")
     assert any("study 5: a-model" in line for line in lines)
     assert any("280 of 280 models" in line for line in lines)
