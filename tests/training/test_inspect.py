@@ -113,14 +113,14 @@ def test_a_plain_table_is_described(inspect: Inspect) -> None:
     assert (found.refusal, found.delimiter, found.rows, found.notes) == ("", ",", 20, [])
     assert [each.model_dump(exclude={"values"}) for each in found.columns] == [
         {"name": "a", "type": "number", "missing": 0, "distinct": 20, "rarest": 1, "singles": 20,
-         "whole": False, "numeric": True, "note": "", "predictors": [],
+         "unread": 0, "numbers": 20, "whole": False, "numeric": True, "note": "", "predictors": [],
          "samples": [("0.5", "0.5"), ("1.25", "1.25"), ("2.5", "2.5")]},
         {"name": "b", "type": "category", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
-         "whole": False, "numeric": False, "note": "", "predictors": ["y"],
-         "samples": [("x", "x"), ("z", "z")]},
+         "unread": 0, "numbers": 0, "whole": False, "numeric": False, "note": "",
+         "predictors": ["y"], "samples": [("x", "x"), ("z", "z")]},
         {"name": "y", "type": "number", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
-         "whole": True, "numeric": True, "note": "", "predictors": ["b"],
-         "samples": [("0", "0"), ("1", "1")]},
+         "unread": 0, "numbers": 20, "whole": True, "numeric": True, "note": "",
+         "predictors": ["b"], "samples": [("0", "0"), ("1", "1")]},
     ]  # fmt: skip
     assert column(found, "b").values == [("x", 10), ("z", 10)]
 
@@ -174,6 +174,7 @@ def test_a_plain_table_is_described(inspect: Inspect) -> None:
         (["Yes", "0", "no", "1"], "yes-no", ["read as yes (1) or no (0)"]),
         (["Yes", "no", "yes "], "yes-no", ["read as yes (1) or no (0)"]),
         (["true", "false"], "yes-no", []),
+        (["J", "n", "Ja", "NEIN", "j"], "yes-no", ["read as yes (1) or no (0)"]),
         (["Red", "red", "green"], "any-spelling", ["'Red', 'red'", "merged", "category"]),
         (["02139", "10115"], "category", ["begin with 0"]),
         (["same"], "ignored", ["only one value, 'same'"]),
@@ -412,11 +413,13 @@ def test_inspection_agrees_with_reading(tmp_path: Path, data: st.DataObject) -> 
     for each in found.columns:
         values = as_categories(read[each.name], each.type == "any-spelling")
         numbers = as_numbers(read[each.name])
-        assert each.missing == values.isna().sum()
+        assert each.missing - each.unread == values.isna().sum()
+        assert each.numbers == numbers.notna().sum()
         assert each.distinct == values.nunique()
         assert each.rarest == (values.value_counts().min() if each.distinct else 0)
         if each.type == "number":
-            assert numbers.notna().sum() >= 0.95 * (len(values) - each.missing)
+            assert numbers.notna().sum() >= 0.95 * (len(values) - each.missing + each.unread)
+            assert each.missing == numbers.isna().sum()
             assert each.numeric
         if each.whole:
             assert all(number.is_integer() for number in numbers.dropna())
@@ -429,3 +432,39 @@ def test_random_bytes_are_refused(tmp_path: Path, content: bytes, format: Format
     found = inspect_file(tmp_path / "data", format)
     assert found.refusal
     assert "\n" not in found.refusal
+
+
+def test_numbers_that_seem_to_stand_for_missing_values_are_noted(inspect: Inspect) -> None:
+    rows = [
+        {
+            "income": -999 if row % 25 == 0 else 20_000 + 1290 * row,
+            "visits": -1 if row % 10 == 0 else row % 7,
+            "area": 9999 if row % 20 == 0 else 20_000 + 1290 * row,
+            "price": 5_000_000 if row % 20 == 0 else 10 + row,
+            "mood": (-1, 0, 1)[row % 3],
+            "change": row % 9 - 4,
+            "age": 20 + row % 80,
+        }
+        for row in range(100)
+    ]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    found = {each.name: each.note for each in inspect("\n".join(lines)).columns}
+    assert "4 of its values are -999, far from all others" in found["income"]
+    assert "10 of its values are -1, the only negative value" in found["visits"]
+    assert "5 of its values are 9999, far" in found["area"]
+    assert "5 of its values are 5000000, far" in found["price"]
+    assert [found[name] for name in ("mood", "change", "age")] == [""] * 3
+
+
+def test_values_that_cannot_be_read_count_as_missing(inspect: Inspect) -> None:
+    lines = [f"{row}.5,2024-03-{row % 28 + 1:02},{row % 2}" for row in range(100)]
+    lines[0], lines[1] = "many,yesterday,0", ",2024-01-01,1"
+    found = inspect("\n".join(["size,day,y", *lines]))
+    size, day = column(found, "size"), column(found, "day")
+    assert (size.type, size.missing, size.unread, size.numbers) == ("number", 2, 1, 98)
+    assert (day.type, day.missing, day.unread) == ("date", 1, 1)
+
+
+def test_spellings_of_yes_and_no_are_named_so(inspect: Inspect) -> None:
+    found = column(inspect(table("a,b", "{},false", "{},1", "{},No", "{},True")), "b")
+    assert found.values == [("no", 10), ("yes", 10)]

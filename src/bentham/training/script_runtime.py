@@ -29,7 +29,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
-from bentham.training.reading import as_categories, as_numbers, read_table
+from bentham.training.reading import as_categories, as_numbers, as_yes_no, read_table
 
 # Each script sets its own values.
 DELIMITER: str | None = None
@@ -80,6 +80,14 @@ def load_spellings(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
     numbers = {key: classes.index(name) for key, name in names.items()}
     codes = np.array([numbers[key] for key in target[known]], dtype=np.int64)
     return features(table[known]), codes, classes
+
+
+def load_yes_no(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
+    """Return features, class numbers and class names; rows that say neither are left out."""
+    table = read_table(path, DELIMITER)
+    target = as_yes_no(table[TARGET])
+    known = target.notna()
+    return features(table[known]), target[known].to_numpy(dtype=np.int64), ["no", "yes"]
 
 
 def merged(_target: pd.Series) -> pd.Series:

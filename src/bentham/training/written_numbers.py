@@ -29,6 +29,8 @@ class WrittenNumbers:
         self.texts = counts.index.to_series()
         self.rows = counts.to_numpy()
         self.plain = pd.to_numeric(self.texts, errors="coerce").astype("float64")
+        self.is_plain = bool(self.plain.notna().all())
+        self._read: dict[bool, pd.Series] = {}
 
     @cached_property
     def parts(self) -> dict[bool, pd.DataFrame]:
@@ -37,9 +39,9 @@ class WrittenNumbers:
         Long lists of texts take long to read, so a sample of them must contain a number.
         """
         sample = self.texts.iloc[:: max(1, len(self.texts) // TRIED)]
-        found = self.plain[sample.index].notna().any() or any(
-            number_parts(sample, comma)["number"].notna().any() for comma in (False, True)
-        )
+        if len(sample) == len(self.texts) or self.plain[sample.index].notna().any():
+            return {comma: number_parts(self.texts, comma) for comma in (False, True)}
+        found = any(number_parts(sample, comma)["number"].notna().any() for comma in (False, True))
         texts = self.texts if found else self.texts.iloc[:0]
         return {
             comma: number_parts(texts, comma).reindex(self.texts.index) for comma in (False, True)
@@ -53,7 +55,12 @@ class WrittenNumbers:
 
     def read(self, comma: bool) -> pd.Series:
         """Return the numbers as `as_numbers` does."""
-        if not comma and self.plain.notna().all():
+        if comma not in self._read:
+            self._read[comma] = self._numbers(comma)
+        return self._read[comma]
+
+    def _numbers(self, comma: bool) -> pd.Series:
+        if not comma and self.is_plain:
             return _finite(self.plain)
         own, other = self.parts[comma]["number"], self.parts[not comma]["number"]
         if comma:
