@@ -8,7 +8,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bentham.training import parquet_file, refusals
+from bentham.training import columns, parquet_file, reading, refusals, written_numbers
+from bentham.training import inspect as inspect_module
 from bentham.training.dataset import (
     LONGEST_COLUMN,
     MOST_COLUMNS,
@@ -383,7 +386,7 @@ def test_the_command_limits_its_memory_and_time(tmp_path: Path) -> None:
     assert "memory" in found.refusal
     assert "draw a sample" in found.refusal
     (tmp_path / "slow").write_bytes(b"a,b\n" + b"1,x\n" * 8_000_000)
-    assert "longer than 1 s" in run(tmp_path / "slow", "--seconds", "1").refusal
+    assert "more than 1 s of CPU time" in run(tmp_path / "slow", "--seconds", "1").refusal
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
@@ -468,3 +471,27 @@ def test_values_that_cannot_be_read_count_as_missing(inspect: Inspect) -> None:
 def test_spellings_of_yes_and_no_are_named_so(inspect: Inspect) -> None:
     found = column(inspect(table("a,b", "{},false", "{},1", "{},No", "{},True")), "b")
     assert found.values == [("no", 10), ("yes", 10)]
+
+
+def test_the_numbers_of_a_wide_table_are_read_once(
+    inspect: Inspect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def counting(name: str, real: Callable[..., Any], *values: Any) -> Any:
+        calls.append(name)
+        return real(*values)
+
+    for module, name in (
+        (written_numbers, "number_parts"),
+        (columns, "date_parts"),
+        (reading, "number_parts"),
+        (inspect_module, "formulas_in"),
+    ):
+        monkeypatch.setattr(module, name, partial(counting, name, getattr(module, name)))
+    names = [f"dose {at}" for at in range(40)]
+    found = inspect(table(",".join([*names, "y"]), ",".join(["-{}.5 mg"] * 40 + ["a"]), rows=50))
+    assert {column(found, name).type for name in names} == {"number"}
+    assert set(calls) == {"number_parts", "formulas_in"}
+    assert calls.count("number_parts") <= 2 * len(names) + 15  # without and with a decimal comma
+    assert calls.count("formulas_in") == 1

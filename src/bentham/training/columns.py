@@ -88,7 +88,9 @@ def describe(
     elif not comma and written.is_plain:
         numbers = as_numbers(column)
     else:
-        numbers = texts.map(written.read(comma)).astype("float64")
+        read = written.read(comma).to_dict()
+        found_in = [read.get(text, math.nan) for text in texts.tolist()]  # quicker than map
+        numbers = pd.Series(found_in, column.index, dtype="float64")
     found = int(numbers.notna().sum())
     whole = _are_whole(column, numbers)
     kind, note = _type_of(name, column, counts, written, comma, numbers, whole)

@@ -189,8 +189,8 @@ def _formula_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[st
 def _limit(memory_mib: int, seconds: int) -> None:
     def too_slow(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
         raise FileRefused(
-            f"reading the table takes longer than {seconds} s; draw a sample of the rows, or leave "
-            "out columns"
+            f"reading the table takes more than {seconds} s of CPU time; draw a sample of the "
+            "rows, or leave out columns"
         )
 
     signal.signal(signal.SIGXCPU, too_slow)

@@ -150,7 +150,7 @@ def _evaluation_sources(training: TrainingPlan) -> list[str]:
         helpers.append("label_metrics")
     if judge in ("judge_numbers", "judge_probabilities"):
         helpers.append("compared")
-    rest = [*helpers, "evaluate", "fit", "read_rows", "predict", "predict_file"]
+    rest = [*helpers, "evaluate", "fit", "read_rows", "unread", "predict", "predict_file"]
     rest += ["add_prediction_options", "main"]
     renamed = [function_source(split, "split"), function_source(judge, "judge")]
     return [*renamed, *map(function_source, rest)]
