@@ -1,11 +1,14 @@
 """Parts of messages: suggestions for misspelt names, and counts with their nouns."""
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 
 # Names that are compared, and how much of each: the time for it is limited.
 MOST_COMPARED, LONGEST_COMPARED = 200, 60
 MOST_SUGGESTED, LEAST_SIMILAR = 3, 0.6
+MOST_LIKEWISE = 2  # notes of one kind
+VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|-?\d[\d.,e+-]*")
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -27,6 +30,24 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun in the singular or plural."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def likewise(notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the first notes of each kind, with their columns; the last says how many are alike.
+
+    Notes are of one kind if they differ only in quoted values and in numbers.
+    """
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for name, note in notes:
+        kinds.setdefault(VALUES.sub("0", note), []).append((name, note))
+    found = []
+    for each in kinds.values():
+        shown = each if len(each) <= MOST_LIKEWISE + 1 else each[:MOST_LIKEWISE]
+        if more := len(each) - len(shown):
+            name, note = shown[-1]
+            shown = [*shown[:-1], (name, f"{note} ({more:,} other columns have a note like this)")]
+        found += shown
+    return found
 
 
 def _plain(name: str) -> str:

@@ -253,6 +253,11 @@ def test_a_secret_that_was_not_issued_leaves_no_file(
     assert not out.exists()
 
 
+def test_a_reopened_study_says_when_it_stops(bentham: Bentham, canned: Canned) -> None:
+    assert "It stops " in bentham("study", "reopen", "wine").out
+    assert canned.requests[-1][0].endswith("/reopen")
+
+
 def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Path) -> None:
     file = tmp_path / "past.csv"
     file.write_text("study,model,score\nwine,svm,0.9\n")
@@ -269,6 +274,7 @@ def test_history_goes_in_and_out(bentham: Bentham, canned: Canned, tmp_path: Pat
     [
         (["study", "show", "beer"], "there is no study 'beer'"),
         (["study", "create", "x"], "nothing to train"),
+        (["study", "create", "", "--models", "a"], "name: is empty; give a name"),
         (["study", "create", "x", "--models", "svm=fast"], "the cost of 'svm' is 'fast'"),
         (["study", "create", "x", "--models", "svm=-1"], "models.svm: is not a valid cost"),
         (["study", "create", "x", "--models", "svm,,a"], "a model has no name"),

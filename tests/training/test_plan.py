@@ -159,10 +159,10 @@ def test_columns_without_values_cannot_be_categories() -> None:
 
 
 def test_notes_are_copied_and_limited() -> None:
-    numbers = [number(f"n{at}", note="2 of its values are not numbers") for at in range(50)]
+    numbers = [number(f"n{at}", note=f"{at} of its {'m' * at}eters are odd") for at in range(50)]
     training = plan(dataset(*numbers, category("y", missing=3)), ask())
     assert "3 rows without a value of 'y' are not used" in training.notes
-    assert "'n0': 2 of its values are not numbers" in training.notes
+    assert "'n0': 0 of its eters are odd" in training.notes
     assert len(training.notes) == MOST_NOTES
     assert "more notes" in training.notes[-1]
 
@@ -368,3 +368,12 @@ def test_classes_that_mean_the_same_answer_are_noted() -> None:
     ]
     assert "'ja' and 'j'; 'nein' and 'n' look alike" in note
     assert not any("alike" in each for each in planned(classes(N=50, F=50)).notes)
+
+
+def test_notes_of_one_kind_are_shown_twice_and_counted() -> None:
+    numbers = [number(f"n{at}", note=f"'{at}.5 mg' is read as {at}.5") for at in range(1183)]
+    notes = [note for note in plan(dataset(*numbers, category("y")), ask()).notes if "read" in note]
+    assert notes == [
+        "'n0': '0.5 mg' is read as 0.5",
+        "'n1': '1.5 mg' is read as 1.5 (1,181 other columns have a note like this)",
+    ]

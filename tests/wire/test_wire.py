@@ -1,13 +1,14 @@
 """The types of the wire and of training are separate but must agree."""
 
 from dataclasses import fields
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, ValidationError
 
 from bentham.training import dataset, parameters, reports, training_plan
 from bentham.wire import base, datasets, devices, training
+from bentham.wire.base import complaints
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,15 @@ def test_the_same_limits() -> None:
     assert base.LONGEST_TEXT == dataset.LONGEST_NOTE
     assert base.LONGEST_NAME == reports.LONGEST_NAME
     assert devices.MOST_METRICS == reports.MOST_METRICS
+
+
+def test_complaints_are_in_words() -> None:
+    class Body(BaseModel):
+        kind: Literal["folds", "holdout"]
+        name: str = Field(min_length=1)
+
+    with pytest.raises(ValidationError) as refused:
+        Body.model_validate({"kind": "fold", "name": ""})
+    assert complaints(refused.value.errors()) == [
+        "kind: choose 'folds' or 'holdout'", "name: is empty; give a name"
+    ]  # fmt: skip

@@ -34,6 +34,7 @@ from bentham.training.written_numbers import (
     WrittenNumbers,
     number_shown,
 )
+from bentham.wording import counted
 
 FEW, SEVERAL = 5, 20  # beside at most FEW other texts, HALF of the values suffice for a type
 MANY_VALUES = 50
@@ -359,9 +360,10 @@ def _categories(counts: pd.Series) -> tuple[ColumnType, str]:
         return "category", ""
     groups = texts.groupby(keys.to_numpy()).agg(list)
     example = next(group for group in groups if len(group) > 1)
+    others = len(counts) - len(merged)
     return "any-spelling", (
-        f"{len(counts) - len(merged):,} of its values are other spellings, such as "
-        f"{listed(example, 3)}, and are merged; set its type to category to keep them apart"
+        f"{counted(others, 'other spelling')} of its values {'is' if others == 1 else 'are'} "
+        f"merged, such as {listed(example, 3)}; set its type to category to keep them apart"
     )
 
 

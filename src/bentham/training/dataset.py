@@ -60,10 +60,10 @@ class ColumnSummary(BaseModel):
     name: ColumnName
     type: ColumnType
     missing: Tally
-    distinct: Tally
-    rarest: Tally
     unread: Tally = 0
     numbers: Tally | None = None  # None in files that older versions inspected
+    distinct: Tally
+    rarest: Tally
     singles: Tally = 0
     whole: bool = False
     numeric: bool = False  # whether it can be read as numbers, whatever its type

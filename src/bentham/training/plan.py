@@ -36,7 +36,7 @@ from bentham.training.training_plan import (
     TrainingPlan,
 )
 from bentham.training.words import YES, means_yes, spelling
-from bentham.wording import counted, did_you_mean
+from bentham.wording import counted, did_you_mean, likewise
 
 MOST_CLASSES = 100
 FEW_VALUES = 20  # up to this number of distinct whole numbers are treated as classes
@@ -366,11 +366,12 @@ def _column_notes(
     columns: dict[str, ColumnSummary], types: dict[str, ColumnType], request: PlanRequest
 ) -> list[str]:
     """Return the notes on columns in use, and a note on those that are left out."""
-    notes = [
-        f"{name!r}: {columns[name].note}"
+    noted = [
+        (name, columns[name].note)
         for name, kind in types.items()
         if columns[name].note and kind != "ignored" and name not in request.types
     ]
+    notes = [f"{name!r}: {note}" for name, note in likewise(noted)]
     unused = [
         name for name, kind in types.items() if kind == "ignored" and name not in request.types
     ]
@@ -389,4 +390,4 @@ def _limited(notes: Iterable[str]) -> list[str]:
     if len(found) <= MOST_NOTES:
         return found
     kept = found[: MOST_NOTES - 1]
-    return [*kept, f"{len(found) - len(kept)} more notes are with the columns of the dataset"]
+    return [*kept, f"{len(found) - len(kept):,} more notes are with the columns of the dataset"]

@@ -31,9 +31,18 @@ def complaints(errors: Sequence[Any], most: int = 20) -> list[str]:
     for each in errors[:most]:
         # Parts with brackets are names of internal types, which mean nothing to a user.
         place = ".".join(str(part)[:100] for part in each["loc"] if "[" not in str(part))
-        text = str(each["msg"]).removeprefix("Value error, ")
+        text = _in_words(each)
         found.append(f"{place}: {text}".encode("utf-8", "replace").decode())
     return found
+
+
+def _in_words(error: Any) -> str:
+    """Return what is wrong with a value in the words of a user, not of a program."""
+    if error["type"] == "literal_error":
+        return f"choose {error['ctx']['expected']}"
+    if error["type"] == "string_too_short" and error["ctx"]["min_length"] == 1:
+        return "is empty; give a name"
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def _printable(text: str) -> str:

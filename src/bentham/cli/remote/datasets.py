@@ -26,14 +26,14 @@ from bentham.cli.remote.formatting import (
     sizes,
 )
 from bentham.errors import InvalidInput, NotFound
-from bentham.wording import did_you_mean
+from bentham.wording import did_you_mean, likewise
 
 if TYPE_CHECKING:
     from bentham.client import Client
     from bentham.wire import DatasetView
 
 dataset_app = typer.Typer(help="Datasets: tables to train on.", no_args_is_help=True)
-MOST_COLUMNS = 100
+MOST_COLUMNS, LAST_COLUMNS = 100, 10
 SOURCES = ("sklearn:", "openml:")
 DatasetName = Annotated[
     str, typer.Argument(metavar="ID", help="Id or name of the dataset.", show_default=False)
@@ -297,8 +297,13 @@ def _show(dataset: "DatasetView") -> None:
         *(("note", note) for note in dataset.notes),
     ]
     table = grid(["~column", "type", "?>missing", "?>values", "~as written = as read"])
-    listed = dataset.columns[:MOST_COLUMNS]
-    for column in listed:
+    columns = dataset.columns
+    more = len(columns) - MOST_COLUMNS
+    # The last ones, too: the target is often there.
+    listed = [*columns[:-LAST_COLUMNS][: MOST_COLUMNS - LAST_COLUMNS], *columns[-LAST_COLUMNS:]]
+    for at, column in enumerate(listed):
+        if more > 0 and at == MOST_COLUMNS - LAST_COLUMNS:
+            table.add_row(f"... {more:,} more ...", "", "", "", "")
         table.add_row(
             column.name,
             column.type,
@@ -306,7 +311,7 @@ def _show(dataset: "DatasetView") -> None:
             f"{column.distinct:,}",
             "; ".join(map(_sample, column.samples)),
         )
-    notes = [(column.name, column.note) for column in listed if column.note]
+    notes = likewise((column.name, column.note) for column in columns if column.note)
     show(fields(rows), table, *([fields(notes)] if notes else []))
-    if len(dataset.columns) > MOST_COLUMNS:
-        show(f"... and {len(dataset.columns) - MOST_COLUMNS:,} more; --json gives all")
+    if more > 0:
+        show(f"{more:,} columns are not listed; --json gives all")

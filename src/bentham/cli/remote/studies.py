@@ -18,7 +18,7 @@ from bentham.cli.remote.stop_options import (
     stop_rules,
 )
 from bentham.cli.remote.study_create import create
-from bentham.cli.remote.study_page import study_page
+from bentham.cli.remote.study_page import stops, study_page
 from bentham.cli.remote.study_wait import wait
 
 if TYPE_CHECKING:
@@ -203,6 +203,8 @@ def reopen(
         found = find_study(client, study)
         changed = client.reopen_study(found.id, stop if stop.model_fields_set else None)
     _show_state(changed, as_json)
+    if not as_json:
+        show(cell(f"It stops {stops(changed)}."))
 
 
 def _change_state(

@@ -61,7 +61,7 @@ def study_page(
         ),
         ("device time", span(study.device_seconds)),
         ("created", f"{moment(study.created)} ({age(study.created)})"),
-        ("stops", _stops(study)),
+        ("stops", stops(study)),
     ]
     page: list[RenderableType] = [fields(rows)]
     if best_model is not None:
@@ -162,7 +162,8 @@ def _size(study: "StudyView") -> str:
     return f", {' x '.join(known)}" if known else ""
 
 
-def _stops(study: "StudyView") -> str:
+def stops(study: "StudyView") -> str:
+    """Return when the study stops."""
     stop = study.stop
     rules = [
         stop.trials is not None and f"after {counted(stop.trials, 'trial')}",
