@@ -15,6 +15,7 @@ from support.servers import PROBLEM, Scripted, reply, scripted
 
 import bentham
 from bentham.client import Client
+from bentham.client.datasets import DataCalls
 from bentham.errors import (
     NotFound,
     Refused,
@@ -108,6 +109,17 @@ def test_retry_after_is_honoured() -> None:
 
     assert connected(handler, time).send("GET", "/v1/x") == b"{}"
     assert requests == [0.0, 7.0, 14.0]
+
+
+def test_a_download_is_repeated_until_it_begins() -> None:
+    time, replies = Time(), [503, 503, 200]
+
+    def handler(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(replies.pop(0), content=b"a,b", headers={"Retry-After": "1"})
+
+    calls = DataCalls(connected(handler, time))
+    assert b"".join(calls.dataset_content("ds_0")) == b"a,b"
+    assert time.slept == [1.0, 1.0]
 
 
 def test_a_pause_longer_than_patience_is_not_begun() -> None:

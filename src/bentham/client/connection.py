@@ -11,7 +11,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -29,6 +29,7 @@ from bentham.errors import InvalidInput, ServiceError, Unavailable
 from bentham.wire.base import complaints
 
 Model = TypeVar("Model", bound=BaseModel)
+Result = TypeVar("Result")
 Parameters = Mapping[str, str | int | float | Sequence[str] | None]
 
 TRANSIENT = frozenset({408, 429, 502, 503, 504})
@@ -105,17 +106,29 @@ class Connection:
         if key is not None:
             headers["Idempotency-Key"] = key
         seconds = self.timeout if timeout is None else timeout
+        return self._patiently(
+            lambda: self._once(method, path, content, headers, parameters, seconds)
+        )
+
+    def _patiently(self, call: Callable[[], Result]) -> Result:
+        """Repeat a call while the server is unavailable, until `patience` is used up."""
         until = self.clock() + self.patience
         tries = 0
         while True:
             tries += 1
             try:
-                return self._once(method, path, content, headers, parameters, seconds)
+                return call()
             except Unavailable as error:
                 pause = self.pause(tries, error.retry_after)
                 if self.clock() + pause >= until:
                     raise
                 self.sleep(pause)
+
+    @contextmanager
+    def download(self, path: str, timeout: httpx2.Timeout) -> Iterator[httpx2.Response]:
+        """Open a streaming response like `stream`, with retries until it begins."""
+        with ExitStack() as opened:
+            yield self._patiently(lambda: opened.enter_context(self.stream(path, {}, timeout)))
 
     def pause(self, tries: int, retry_after: float | None) -> float:
         """Return the seconds to wait before a retry: exponential backoff, at least Retry-After."""
