@@ -93,6 +93,8 @@ class TestLimits:
         across = service.lease(device)
         assert across["study"] == mine
         service.clock.set(midnight + 15.0)
+        used = service.get("/v1/tenants/one")  # both include the running trial
+        assert (used["device_seconds_today"], used["device_seconds"]) == (15.0, 35.0)
         service.report(device, across, score=0.5).refused(409)  # the lease has expired
         assert service.get("/v1/tenants/one")["device_seconds_today"] == 15.0
         assert service.get("/v1/tenants/one")["device_seconds"] == 35.0
