@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ import bentham
 from bentham.client import Client
 from bentham.client.datasets import DataCalls
 from bentham.errors import (
+    InvalidInput,
     NotFound,
     Refused,
     ServiceError,
@@ -85,6 +87,28 @@ def test_a_silent_server_causes_a_timeout() -> None:
         pytest.raises(Unavailable, match=r"cannot connect to .*that the server is running"),
     ):
         client.overview()
+
+
+@pytest.mark.parametrize(("code", "remedy"), [(18, "SSL_CERT_FILE"), (10, "check the address")])
+def test_a_certificate_that_is_refused(code: int, remedy: str) -> None:
+    refusal = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    refusal.verify_code, refusal.verify_message = code, "the cause"
+
+    def handler(_: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("failed") from refusal
+
+    time = Time()
+    with pytest.raises(ServiceError, match=rf"certificate of .*\(the cause\); .*{remedy}"):
+        connected(handler, time).send("GET", "/v1/x")
+    assert time.slept == []  # a retry would not help
+
+
+def test_certificates_are_read_for_this_machine_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    with pytest.raises(InvalidInput, match="SSL_CERT_FILE"):
+        Client("https://localhost:1", TOKEN)
 
 
 def test_pauses_double_and_end_with_patience() -> None:
