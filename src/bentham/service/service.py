@@ -259,7 +259,7 @@ class Service:
             )
             if known is not None:
                 return known
-            found = await self.intake.inspect(received, shape, owner)
+            found = await self.intake.inspect(received, name, shape, owner)
             upload = dataset_commands.Upload(name, received.hash, shape, received.bytes, found)
             async with self.intake.keeping:
                 await self.read(token, dataset_commands.check_room, tenant, upload)
