@@ -326,8 +326,11 @@ class TestNegligibleGains:
         service.request("DELETE", f"/v1/datasets/{dataset}", token=token).ok()
         path = f"/v1/studies/{study}/reopen"
         service.post(path, None, token).refused(409, "was dropped; upload the same file again")
-        service.dataset(token)
+        again = service.dataset(token)["id"]
         assert service.post(path, None, token).ok()["state"] == "open"
+        assert again != dataset
+        dropped = service.request("DELETE", f"/v1/datasets/{again}", token=token)
+        dropped.refused(409, "close it first")
 
 
 class TestPauses:

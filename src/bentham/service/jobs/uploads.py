@@ -47,6 +47,11 @@ class ReceivedFile:
     hash: str
     bytes: int
 
+    def is_zip(self) -> bool:
+        """Whether it begins like a zip file; its content is not looked at."""
+        with self.path.open("rb") as file:
+            return file.read(2) == b"PK"
+
 
 def content_key(tenant: str, digest: str) -> str:
     """Return the storage key of a tenant's file.
