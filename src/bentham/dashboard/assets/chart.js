@@ -50,7 +50,7 @@ export function timeTicks(low, high, about) {
 // A chart. `x` and `y`: { format, label, ticks, log }. Then set({ lines, bands, marks, ends }):
 //   lines  [{ name, style, x: [], y: [], steps }]      style: main, faint, second
 //   bands  [{ style, x: [], low: [], high: [], steps }]
-//   marks  [{ style, x: [], y: [] , title: [] }]
+//   marks  [{ style, x: [], y: [], below }]            circles; with below, triangles that point down
 //   guides [{ x or y, name }]                          a line across the chart at a value
 //   notches [x]                                        short lines above the horizontal axis
 //   ends   { x: [low, high], y: [low, high] }          values that the axes must include
@@ -86,7 +86,7 @@ export function chart({ height = 260, x, y, label }) {
       data.notches.map((value) => s("line.notch", { x1: scales.x(value), x2: scales.x(value),
         y1: MARGIN.top + inner.height, y2: MARGIN.top + inner.height - NOTCH })),
       data.marks.map((marks) => s(`g.marks.${marks.style}`, {}, marks.x.map((at, place) =>
-        s("circle", { cx: scales.x(at), cy: scales.y(marks.y[place]), r: 3.5 })))),
+        markAt(scales.x(at), scales.y(marks.y[place]), marks.below)))),
       s("line.cross", { y1: MARGIN.top, y2: MARGIN.top + inner.height, visibility: "hidden" }),
     );
     fill(legend, data.lines.filter((line) => line.name).map((line) =>
@@ -183,6 +183,11 @@ function grid(scales, x, y, width, inner) {
       x: scales.x(value), y: bottom + 18, "text-anchor": "middle" }, x.tick?.(value) ?? x.format(value))),
     s("line.axis", { x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
   ];
+}
+
+function markAt(left, top, below = false) {
+  if (!below) return s("circle", { cx: left, cy: top, r: 3.5 });
+  return s("path", { d: `M${(left - 4.5).toFixed(1)} ${(top - 7).toFixed(1)}h9l-4.5 7Z` });
 }
 
 function guideLine({ x, y, name }, place, scales, width, inner) {
