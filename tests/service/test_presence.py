@@ -213,7 +213,7 @@ def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> N
     first = service.study(one, "first", {"a": 30.0, "b": 40.0}, floor=0.25)
     lease = service.lease(device, "d1")
     service.clock.advance(10.0)
-    service.report(device, lease, score=0.5).ok()
+    service.report(device, lease, score=0.5, metrics={"score": 30.25}).ok()
     service.clock.advance(3600.0 - 15.0)
     for name in ("d1", "d2", "d3"):
         service.device(name, device)
@@ -222,8 +222,8 @@ def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> N
     (study,) = service.get("/v1/status", one)["studies"]
     assert study == {
         "study": first, "tenant": "one", "name": "first", "state": "open", "metric": "score",
-        "floor": 0.25, "best": 0.5, "model": "a", "gained": 0.25, "models": 2, "tried": 1,
-        "running": 1, "reason": "",
+        "floor": 0.25, "best": 0.5, "measured": 30.25, "model": "a", "gained": 0.25, "models": 2,
+        "tried": 1, "running": 1, "reason": "",
     }  # fmt: skip
     service.study(one, "second", {"c": 30.0, "d": 50.0})
     service.study(two, "third", {"e": 30.0})

@@ -13,6 +13,7 @@ from bentham.http.responses import answered, answered_in_pieces
 from bentham.service.fold.events import PoolCreated
 from bentham.service.views import timeline
 from bentham.service.views.heatmap import short
+from bentham.wording import short_number
 
 
 def ended(service: Service, device: str, lease: Any, seconds: float, **report: Any) -> str:
@@ -190,6 +191,8 @@ class TestNext:
             assert shown["value"] == pytest.approx(6.0 * shown["rate"])
             many = (
                 f"Of {remaining} models left, it has the highest expected improvement per second: "
+                f"{short_number(shown['value'])} ({short_number(shown['value'] * shown['cost'])} "
+                f"(weighted) in about {shown['cost']:.1f} s)"
             )
             assert shown["reason"].startswith(
                 many if remaining > 1 else "It is the only model left"
@@ -262,7 +265,7 @@ class TestNext:
             ("mdmt", 0.0, "none", "highest expected improvement: "),
             ("joint", 0.5, "none", "highest expected improvement relative to its cost: "),
             ("round-robin", 1.0, "none", "highest expected improvement: "),
-            ("gp-ucb", 1.0, "none", "highest upper confidence bound relative to its cost: "),
+            ("gp-ucb", 1.0, "none", "highest upper confidence bound relative to its cost: its "),
         ],
     )
     def test_reasons_depend_on_the_policy(

@@ -1,7 +1,7 @@
 // The best score of a study over time.
 
 import { chart, quantile, ticks } from "/assets/chart.js";
-import { duration, known, plural, score, whole } from "/assets/format.js";
+import { duration, known, plural, score, scoreName, whole } from "/assets/format.js";
 import { figure, table } from "/assets/parts.js";
 import { toDecision } from "/assets/links.js";
 
@@ -74,7 +74,7 @@ function summary(study, record, low) {
   const clipped = below ? ` A triangle at the lower edge is a score below ${score(low)}; there ` +
     `${below === 1 ? "is 1" : `are ${whole(below)}`}.` : "";
   const found = record.find((line) => line.best === last.best);
-  return `${score(last.best)} (${study.metric}) is the best of ${plural(record.length, "score")}; ` +
+  return `${score(last.best)} (${scoreName(study)}) is the best of ${plural(record.length, "score")}; ` +
     `${found.model} reached it after ${duration(found.seconds)}. Each circle is a trial's score.${clipped}`;
 }
 
