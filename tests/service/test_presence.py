@@ -48,6 +48,13 @@ def test_a_silent_device_leaves_the_counts_and_comes_back_by_itself(service: Ser
     assert service.get("/v1/overview")["devices"] == {"present": 1, "busy": 1, "away": 1}
     shown = service.get("/v1/timeline", query="seconds=1")
     assert [each["name"] for each in shown["devices"]] == ["other"]
+    shown = service.get("/v1/timeline")  # its trial is in the time range
+    assert {each["name"]: each["away"] for each in shown["devices"]} == {
+        "gpu": True,
+        "other": False,
+    }
+    own = service.get("/v1/timeline", tenant)
+    assert not any(each["away"] for each in own["devices"])
     assert service.post("/v1/whatif", {"draws": 2}).ok(202)["now"] == 1
     metrics = service.request("GET", "/metrics").body.decode().splitlines()
     assert 'bentham_devices{presence="present"} 1.0' in metrics

@@ -75,8 +75,8 @@ class TestTimeline:
         shown = service.get("/v1/timeline")
         assert (shown["time"], shown["since"], shown["cut"]) == (NOON + 27, NOON + 27 - 3600, False)
         assert shown["devices"] == [
-            {"name": "d1", "kind": "cpu", "busy": True},
-            {"name": "d2", "kind": "gpu", "busy": False},
+            {"name": "d1", "kind": "cpu", "busy": True, "away": False},
+            {"name": "d2", "kind": "gpu", "busy": False, "away": False},
         ]
         assert [each["id"] for each in shown["trials"]] == [each["trial"] for each in leases[::-1]]
         for each, lease in zip(shown["trials"], leases[::-1], strict=True):
@@ -130,8 +130,8 @@ class TestTimeline:
         service.post("/v1/devices/gone/leave", None, runner).ok()
         service.device("here", runner)
         assert service.get("/v1/timeline")["devices"] == [
-            {"name": "gone", "kind": "old", "busy": False},
-            {"name": "here", "kind": "", "busy": False},
+            {"name": "gone", "kind": "old", "busy": False, "away": False},
+            {"name": "here", "kind": "", "busy": False, "away": False},
         ]
 
 

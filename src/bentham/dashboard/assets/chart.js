@@ -221,10 +221,18 @@ function linePath(line, scales) {
   return path;
 }
 
+// A band breaks where one of its ends is unknown.
 function bandPath(band, scales) {
-  const places = band.x.map((_, place) => place).filter((place) =>
-    Number.isFinite(band.low[place] ?? NaN) && Number.isFinite(band.high[place] ?? NaN));
-  if (places.length < 2) return "";
+  const runs = [[]];
+  band.x.forEach((_, place) => {
+    const isKnown = Number.isFinite(band.low[place] ?? NaN) && Number.isFinite(band.high[place] ?? NaN);
+    if (isKnown) runs.at(-1).push(place);
+    else if (runs.at(-1).length) runs.push([]);
+  });
+  return runs.filter((run) => run.length > 1).map((run) => bandPart(band, run, scales)).join("");
+}
+
+function bandPart(band, places, scales) {
   const over = places.map((place) => [scales.x(band.x[place]), scales.y(band.high[place])]);
   const under = places.map((place) => [scales.x(band.x[place]), scales.y(band.low[place])]);
   const corner = (points) => {

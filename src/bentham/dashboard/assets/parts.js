@@ -28,6 +28,12 @@ export function badge(state) {
   return h("span.badge", { "data-state": state }, state);
 }
 
+// A use of a limit; a badge says so if the limit keeps a tenant from running more now.
+export function usage(text, isReached) {
+  if (!isReached) return text;
+  return h("span", {}, text, " ", h("span.badge", { "data-state": "waiting" }, "at its limit"));
+}
+
 // A value from 0 to 1, as a bar next to its text.
 export function meter(value, text) {
   const bar = h("span");
