@@ -64,11 +64,17 @@ def test_a_study_shows_its_best_model_first(bentham: Bentham, canned: Canned) ->
     rows = [model.strip() for _, model, state, *_ in cells if state.strip()]  # where one begins
     assert [row[:5] for row in rows] == ["fores", "[red]", "svm", "broke"]
     assert "0.93 by forest" in done.out
+    assert "4, 2 tried, 1 untried" in done.out
     assert "after 40 trials" in done.out
     listed = json.loads(bentham("study", "show", "wine", "--json").out)
     assert listed["id"] == STUDY["id"]
     assert len(listed["candidates"]) == 4
     assert canned.requests
+    incumbent = {**STUDY["incumbent"], "metrics": {"rmse": 30.28}}
+    canned.responses[f"GET /v1/studies/{STUDY['id']}"] = {
+        **STUDY, "metric": "rmse", "incumbent": incumbent,
+    }  # fmt: skip
+    assert "0.93 (from rmse 30.28) by forest" in bentham("study", "show", "wine").out
 
 
 def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
@@ -105,12 +111,12 @@ def test_a_study_is_explained_by_its_latest_and_its_next_decision(
 ) -> None:
     text = " ".join(bentham("explain", "wine").out.split())
     latest, _, following = text.partition("What comes next")
-    assert latest.startswith("Study wine is open, 3 of 4 models tried or running. Its latest")
+    assert latest.startswith("Study wine is open, 2 of 4 models tried, 1 running. Its latest")
     assert "Run forest on wine" in latest
     assert following == (
         " Run svm No device is alive to run it; start a worker. "
         "Of 1 models left, it has the highest expected improvement per second. "
-        "EI rate: 4.00e-04 per second."
+        "EI rate: 0.0004 per second."
     )
     assert json.loads(bentham("explain", "wine", "--json").out) == {
         "latest": json.loads(bentham("explain", TRIAL["id"], "--json").out),
@@ -385,7 +391,7 @@ def test_the_status_fits_a_small_terminal(canned: Canned, role: str) -> None:
     assert "1.0 min of about" not in text
     assert "60.0 s of about 2 min" in text
     for words in (
-        ["average-precisi", "0.93", "0.5", "+0.1", "7/40"]
+        ["12.5 average-pr", "0.93", "0.5", "+0.1", "7/40"]
         if own
         else ["4 present, 3 busy, 1 away", "no device is alive", "a trial to end (limit)"]
     ):

@@ -48,6 +48,13 @@ def test_a_silent_device_leaves_the_counts_and_comes_back_by_itself(service: Ser
     assert service.get("/v1/overview")["devices"] == {"present": 1, "busy": 1, "away": 1}
     shown = service.get("/v1/timeline", query="seconds=1")
     assert [each["name"] for each in shown["devices"]] == ["other"]
+    shown = service.get("/v1/timeline")  # its trial is in the time range
+    assert {each["name"]: each["away"] for each in shown["devices"]} == {
+        "gpu": True,
+        "other": False,
+    }
+    own = service.get("/v1/timeline", tenant)
+    assert not any(each["away"] for each in own["devices"])
     assert service.post("/v1/whatif", {"draws": 2}).ok(202)["now"] == 1
     metrics = service.request("GET", "/metrics").body.decode().splitlines()
     assert 'bentham_devices{presence="present"} 1.0' in metrics
@@ -232,7 +239,7 @@ def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> N
     first = service.study(one, "first", {"a": 30.0, "b": 40.0}, floor=0.25)
     lease = service.lease(device, "d1")
     service.clock.advance(10.0)
-    service.report(device, lease, score=0.5).ok()
+    service.report(device, lease, score=0.5, metrics={"score": 30.25}).ok()
     service.clock.advance(3600.0 - 15.0)
     for name in ("d1", "d2", "d3"):
         service.device(name, device)
@@ -241,8 +248,8 @@ def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> N
     (study,) = service.get("/v1/status", one)["studies"]
     assert study == {
         "study": first, "tenant": "one", "name": "first", "state": "open", "metric": "score",
-        "floor": 0.25, "best": 0.5, "model": "a", "gained": 0.25, "models": 2, "tried": 1,
-        "running": 1, "reason": "",
+        "floor": 0.25, "best": 0.5, "measured": 30.25, "model": "a", "gained": 0.25, "models": 2,
+        "tried": 1, "running": 1, "reason": "",
     }  # fmt: skip
     service.study(one, "second", {"c": 30.0, "d": 50.0})
     service.study(two, "third", {"e": 30.0})

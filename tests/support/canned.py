@@ -97,8 +97,8 @@ STATUS: dict[str, Any] = {
     }],
     "studies": [{
         "study": STUDY["id"], "tenant": "v" * 63, "name": LONG, "state": "open",
-        "metric": "average-precision", "floor": 0.5, "best": 0.93, "model": LONG, "gained": 0.1,
-        "models": 40, "tried": 7, "running": 0, "reason": LONG,
+        "metric": "average-precision", "floor": 0.5, "best": 0.93, "measured": 12.5, "model": LONG,
+        "gained": 0.1, "models": 40, "tried": 7, "running": 0, "reason": LONG,
     }],
 }  # fmt: skip
 ISSUED: dict[str, Any] = {

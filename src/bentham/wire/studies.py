@@ -190,6 +190,11 @@ class StudyView(ResponseBody):
     data: str = ""  # the name of the uploaded dataset, if it uses one
     training: Training | None = None
 
+    @property
+    def tried(self) -> int:
+        """The number of its models whose trials have ended; those that run are not counted."""
+        return self.models - self.untried - self.trials.running
+
 
 class Improvement(ResponseBody):
     """A line of a study's learning record: a trial with a score, and the best score so far.

@@ -121,6 +121,11 @@ def number(value: float | None) -> str:
     return f"{value:.2e}"
 
 
+def is_own_value(value: float, score: float) -> bool:
+    """Whether a score is the value of the metric itself, instead of computed from it."""
+    return math.isclose(value, score, rel_tol=1e-9)
+
+
 def numbers(values: Sequence[float | None]) -> list[str]:
     """Format the numbers of a column with the same number of decimals."""
     known = [abs(value) for value in values if value is not None and math.isfinite(value)]

@@ -62,7 +62,7 @@ def list_studies(
     if as_json:
         print_json(studies)
         return
-    table = grid(["???id", "~name", "??~tenant", "state", ">tried", figures("best"), "?~model"])
+    table = grid(["???id", "~name", "??~tenant", "state", ">tried", figures("score"), "?~model"])
     for study in studies[:MOST_SHOWN]:
         best = study.incumbent
         table.add_row(
@@ -70,7 +70,7 @@ def list_studies(
             study.name,
             study.tenant,
             study.state,
-            f"{study.models - study.untried}/{study.models}",
+            f"{study.tried}/{study.models}",
             None if best is None else best.score,
             "-" if best is None else best.model,
         )
