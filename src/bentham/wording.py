@@ -50,5 +50,32 @@ def likewise(notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return found
 
 
+def short_number(value: float) -> str:
+    """Format a number with three significant digits, as the dashboard does."""
+    return f"{value:,.0f}" if 1000.0 <= abs(value) < 1e6 else f"{value:.3g}"
+
+
+def short_span(seconds: float) -> str:
+    """Format a duration as the dashboard does."""
+    if seconds < 1.0:
+        unit, name = (1e-3, "ms") if seconds >= 1e-3 else (1e-6, "µs")
+        return f"{float(f'{seconds / unit:.2g}'):g} {name}"
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 10.0 else f"{seconds:.0f} s"
+    if seconds < 599.5:
+        return _pair(round(seconds), 60, "min", "s")
+    minutes = round(seconds / 60.0)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return _pair(minutes, 60, "h", "min")
+    return _pair(round(minutes / 60.0), 24, "d", "h")
+
+
+def _pair(count: int, base: int, large: str, small: str) -> str:
+    whole, rest = divmod(count, base)
+    return f"{whole:,} {large}" + (f" {rest} {small}" if rest else "")
+
+
 def _plain(name: str) -> str:
     return name[:LONGEST_COMPARED].lower().replace("_", "-").replace(" ", "-")

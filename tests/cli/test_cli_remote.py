@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from rich.console import Console, Group
 from rich.text import Text
-from support.canned import DECISION, NEXT, ROUTES, STUDY, TRIAL, WHATIF
+from support.canned import DECISION, NEXT, ROUTES, SESSION, STUDY, TRIAL, WHATIF
 from support.clients import TOKEN
 from support.commands import Bentham, assert_refused
 from support.servers import Canned
 
 from bentham.cli.remote import status
 from bentham.cli.remote.arguments import seconds_of, time_of
-from bentham.cli.remote.formatting import file_name, number, span
+from bentham.cli.remote.formatting import file_name, moment, number, span
 from bentham.cli.worker import device_names
 from bentham.client import Client
 from bentham.errors import InvalidInput, Unavailable
@@ -64,11 +64,17 @@ def test_a_study_shows_its_best_model_first(bentham: Bentham, canned: Canned) ->
     rows = [model.strip() for _, model, state, *_ in cells if state.strip()]  # where one begins
     assert [row[:5] for row in rows] == ["fores", "[red]", "svm", "broke"]
     assert "0.93 by forest" in done.out
+    assert "4, 2 tried, 1 untried" in done.out
     assert "after 40 trials" in done.out
     listed = json.loads(bentham("study", "show", "wine", "--json").out)
     assert listed["id"] == STUDY["id"]
     assert len(listed["candidates"]) == 4
     assert canned.requests
+    incumbent = {**STUDY["incumbent"], "metrics": {"rmse": 30.28}}
+    canned.responses[f"GET /v1/studies/{STUDY['id']}"] = {
+        **STUDY, "metric": "rmse", "incumbent": incumbent,
+    }  # fmt: skip
+    assert "0.93 (from rmse 30.28) by forest" in bentham("study", "show", "wine").out
 
 
 def test_a_decision_is_explained(bentham: Bentham, canned: Canned) -> None:
@@ -105,12 +111,12 @@ def test_a_study_is_explained_by_its_latest_and_its_next_decision(
 ) -> None:
     text = " ".join(bentham("explain", "wine").out.split())
     latest, _, following = text.partition("What comes next")
-    assert latest.startswith("Study wine is open, 3 of 4 models tried or running. Its latest")
+    assert latest.startswith("Study wine is open, 2 of 4 models tried, 1 running. Its latest")
     assert "Run forest on wine" in latest
     assert following == (
         " Run svm No device is alive to run it; start a worker. "
         "Of 1 models left, it has the highest expected improvement per second. "
-        "EI rate: 4.00e-04 per second."
+        "EI rate: 0.0004 per second."
     )
     assert json.loads(bentham("explain", "wine", "--json").out) == {
         "latest": json.loads(bentham("explain", TRIAL["id"], "--json").out),
@@ -391,7 +397,7 @@ def test_the_status_fits_a_small_terminal(canned: Canned, role: str) -> None:
     assert "1.0 min of about" not in text
     assert "60.0 s of about 2 min" in text
     for words in (
-        ["average-precisi", "0.93", "0.5", "+0.1", "7/40"]
+        ["12.5 average-pr", "0.93", "0.5", "+0.1", "7/40"]
         if own
         else ["4 present, 3 busy, 1 away", "no device is alive", "a trial to end (limit)"]
     ):
@@ -417,3 +423,28 @@ def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
     out = capsys.readouterr().out
     assert "all is well" in out
     assert "the server is down" in out
+
+
+def test_trials_are_listed_with_their_study(bentham: Bentham, canned: Canned) -> None:
+    trial = {**TRIAL, "study_name": "churn", "model": "forest", "dataset": "d" * 40}
+    canned.responses["GET /v1/trials"] = {"items": [trial], "next": None}
+    assert "vision/churn" in bentham("trial", "list").out
+    canned.responses["GET /v1/session"] = {**SESSION, "role": "tenant", "tenant": "vision"}
+    (row,) = (line for line in bentham("trial", "list").out.splitlines() if TRIAL["id"] in line)
+    assert [cell.strip() for cell in row.split("│")][2:4] == ["churn", "forest"]
+
+
+def test_a_token_that_was_revoked_before(bentham: Bentham, canned: Canned) -> None:
+    token = {**canned.responses["GET /v1/tokens"]["items"][0], "revoked": 1.8e9}  # type: ignore[index]
+    canned.responses["GET /v1/tokens"] = {"items": [token]}
+    canned.responses[f"DELETE /v1/tokens/{token['id']}"] = token
+    done = bentham("token", "revoke", token["id"])  # no confirmation: nothing changes
+    assert done.out == f"Token {token['id']} was revoked at {moment(1.8e9)}.\n"
+
+
+def test_one_device_away_is_not_the_first(bentham: Bentham, canned: Canned) -> None:
+    assert "; since " in bentham("status", "--once").out
+    overview: Any = canned.responses["GET /v1/overview"]
+    devices = {**overview["devices"], "away": 2}
+    canned.responses["GET /v1/overview"] = {**overview, "devices": devices}
+    assert "; the first since " in bentham("status", "--once").out

@@ -73,7 +73,7 @@ def test_from_a_table_to_a_training_script(site: Site, visits: Visits, tmp_path:
         visit(other_page, route)
         expect(other_page.get_by_role("alert")).to_contain_text("Not found")
     visit(other_page, "whatif")
-    expect(other_page.get_by_text("There is no such page.")).to_be_visible()
+    expect(other_page.get_by_role("heading", name="For operators only")).to_be_visible()
 
     # The operator sees it, and simulates more devices.
     operator_page = visits.open()

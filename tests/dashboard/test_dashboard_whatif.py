@@ -79,7 +79,7 @@ def test_an_operator_asks_and_saves_the_picture(
     sign_in(other, board.address, ada)
     expect(other.get_by_role("link", name="What if")).to_have_count(0)
     visit(other, "whatif")
-    expect(other.get_by_text("There is no such page.")).to_be_visible()
+    expect(other.get_by_role("heading", name="For operators only")).to_be_visible()
 
 
 def test_without_studies_or_devices_it_says_why(board: Board, page: Page) -> None:

@@ -48,6 +48,13 @@ def test_a_silent_device_leaves_the_counts_and_comes_back_by_itself(service: Ser
     assert service.get("/v1/overview")["devices"] == {"present": 1, "busy": 1, "away": 1}
     shown = service.get("/v1/timeline", query="seconds=1")
     assert [each["name"] for each in shown["devices"]] == ["other"]
+    shown = service.get("/v1/timeline")  # its trial is in the time range
+    assert {each["name"]: each["away"] for each in shown["devices"]} == {
+        "gpu": True,
+        "other": False,
+    }
+    own = service.get("/v1/timeline", tenant)
+    assert not any(each["away"] for each in own["devices"])
     assert service.post("/v1/whatif", {"draws": 2}).ok(202)["now"] == 1
     metrics = service.request("GET", "/metrics").body.decode().splitlines()
     assert 'bentham_devices{presence="present"} 1.0' in metrics
@@ -145,7 +152,7 @@ def test_work_that_waits_while_no_device_is_alive_is_said_once(service: Service)
         ("device away", {"device": "gpu", "silent_seconds": 60.0}),
         ("work waits and no device is alive", {"tenants": 1, "devices_away": 1}),
         ("device back", {"device": "gpu"}),
-        ("no work waits for a device any more", {"devices": 1}),
+        ("a device is alive again", {"devices": 1}),
         ("study closed", {"study": "s", "tenant": "busy", "reason": "closed by request"}),
     ]  # fmt: skip
 
@@ -200,9 +207,28 @@ def test_a_reached_limit_is_logged_once(service: Service) -> None:
         service.lease(device)
         assert service.get("/v1/overview")["tenants"][0]["reached"] == "running-trials"
     reached = [line for line in lines if line["event"] == "limit reached"]
-    assert [(line["tenant"], line["limit"], line["most"]) for line in reached] == [
-        ("a", "running-trials", 1)
+    fields = ("tenant", "limit", "running", "allowed")
+    assert [tuple(line[name] for name in fields) for line in reached] == [
+        ("a", "running-trials", 1, 1)
     ]
+
+
+def test_a_used_up_day_is_logged_with_its_end(service: Service) -> None:
+    tenant = service.tenant("a", limits={"device_seconds_per_day": 20.0})
+    device = service.device()
+    service.study(tenant, models=20)
+    with structlog.testing.capture_logs() as lines:
+        lease = service.lease(device)
+        service.clock.advance(25.0)
+        service.report(device, lease, score=0.5).ok()
+        service.device("gpu", device)  # its worker was started again
+    (line,) = (line for line in lines if line["event"] == "limit reached")
+    assert (line["limit"], line["used_seconds"], line["allowed_seconds"]) == (
+        "device-seconds-per-day", 25.0, 20.0
+    )  # fmt: skip
+    assert line["until"].endswith(" 00:00 UTC")
+    told = [line["event"] for line in lines if line["event"].startswith("device ")]
+    assert told == ["device registered again"]
 
 
 def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> None:
@@ -213,7 +239,7 @@ def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> N
     first = service.study(one, "first", {"a": 30.0, "b": 40.0}, floor=0.25)
     lease = service.lease(device, "d1")
     service.clock.advance(10.0)
-    service.report(device, lease, score=0.5).ok()
+    service.report(device, lease, score=0.5, metrics={"score": 30.25}).ok()
     service.clock.advance(3600.0 - 15.0)
     for name in ("d1", "d2", "d3"):
         service.device(name, device)
@@ -222,8 +248,8 @@ def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> N
     (study,) = service.get("/v1/status", one)["studies"]
     assert study == {
         "study": first, "tenant": "one", "name": "first", "state": "open", "metric": "score",
-        "floor": 0.25, "best": 0.5, "model": "a", "gained": 0.25, "models": 2, "tried": 1,
-        "running": 1, "reason": "",
+        "floor": 0.25, "best": 0.5, "measured": 30.25, "model": "a", "gained": 0.25, "models": 2,
+        "tried": 1, "running": 1, "reason": "",
     }  # fmt: skip
     service.study(one, "second", {"c": 30.0, "d": 50.0})
     service.study(two, "third", {"e": 30.0})

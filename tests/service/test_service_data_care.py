@@ -7,7 +7,7 @@ from os import getpid
 from pathlib import Path
 
 import pytest
-from support import inspections
+import structlog
 from support.service_app import Service, serving
 from support.service_cast import FLOWERS
 
@@ -15,7 +15,6 @@ from bentham.core import SharedPrior
 from bentham.service.fold.events import PoolCreated
 from bentham.service.jobs import uploads
 from bentham.service.jobs.uploads import content_key
-from bentham.service.refusals import Invalid
 
 pytestmark = pytest.mark.outside
 
@@ -202,6 +201,22 @@ def test_one_of_two_copies_can_be_dropped(service: Service) -> None:
     assert got.body == FLOWERS
 
 
+def test_an_inspection_that_fails_is_logged_with_its_reason(
+    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lab, killed = service.tenant("lab"), tmp_path / "killed"
+    killed.write_text("#!/bin/sh\nkill -9 $$\n")
+    killed.chmod(0o700)
+    with monkeypatch.context() as patch, structlog.testing.capture_logs() as lines:
+        patch.setattr("sys.executable", str(killed))
+        body = FLOWERS + b"\n"
+        response = service.post("/v1/datasets", body, lab, query="name=x.csv", headers=CSV)
+        response.refused(422, "ended without a result")
+    (line,) = (line for line in lines if line["event"] == "an inspection failed")
+    assert (line["tenant"], line["file"]) == ("lab", "x.csv")
+    assert "SIGKILL" in line["reason"]
+
+
 def test_a_full_disk_is_reported_and_blocks_no_later_upload(
     service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -251,11 +266,12 @@ def test_data_added_during_cleanup_stays(service: Service) -> None:
 
 
 def test_an_inspection_that_waits_for_a_busy_machine_is_refused_as_such(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CPU time is what a file costs; the clock also runs while other processes do."""
     monkeypatch.setattr(uploads, "LONGEST_WAIT", 0.0)
-    path = tmp_path / "data.csv"
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(Invalid, match="the server is too busy; try again later"):
-        asyncio.run(inspections._inspect(path, "csv"))
+    unlike = FLOWERS + b"7,7,small\n"  # so that it is inspected
+    answer = service.post(
+        "/v1/datasets", unlike, service.tenant("lab"), query="name=x", headers=CSV
+    )
+    answer.refused(422, "the server is too busy; try again later")

@@ -13,6 +13,7 @@ from bentham.http.responses import answered, answered_in_pieces
 from bentham.service.fold.events import PoolCreated
 from bentham.service.views import timeline
 from bentham.service.views.heatmap import short
+from bentham.wording import short_number
 
 
 def ended(service: Service, device: str, lease: Any, seconds: float, **report: Any) -> str:
@@ -74,8 +75,8 @@ class TestTimeline:
         shown = service.get("/v1/timeline")
         assert (shown["time"], shown["since"], shown["cut"]) == (NOON + 27, NOON + 27 - 3600, False)
         assert shown["devices"] == [
-            {"name": "d1", "kind": "cpu", "busy": True},
-            {"name": "d2", "kind": "gpu", "busy": False},
+            {"name": "d1", "kind": "cpu", "busy": True, "away": False},
+            {"name": "d2", "kind": "gpu", "busy": False, "away": False},
         ]
         assert [each["id"] for each in shown["trials"]] == [each["trial"] for each in leases[::-1]]
         for each, lease in zip(shown["trials"], leases[::-1], strict=True):
@@ -129,8 +130,8 @@ class TestTimeline:
         service.post("/v1/devices/gone/leave", None, runner).ok()
         service.device("here", runner)
         assert service.get("/v1/timeline")["devices"] == [
-            {"name": "gone", "kind": "old", "busy": False},
-            {"name": "here", "kind": "", "busy": False},
+            {"name": "gone", "kind": "old", "busy": False, "away": False},
+            {"name": "here", "kind": "", "busy": False, "away": False},
         ]
 
 
@@ -190,6 +191,8 @@ class TestNext:
             assert shown["value"] == pytest.approx(6.0 * shown["rate"])
             many = (
                 f"Of {remaining} models left, it has the highest expected improvement per second: "
+                f"{short_number(shown['value'])} ({short_number(shown['value'] * shown['cost'])} "
+                f"(weighted) in about {shown['cost']:.1f} s)"
             )
             assert shown["reason"].startswith(
                 many if remaining > 1 else "It is the only model left"
@@ -262,7 +265,7 @@ class TestNext:
             ("mdmt", 0.0, "none", "highest expected improvement: "),
             ("joint", 0.5, "none", "highest expected improvement relative to its cost: "),
             ("round-robin", 1.0, "none", "highest expected improvement: "),
-            ("gp-ucb", 1.0, "none", "highest upper confidence bound relative to its cost: "),
+            ("gp-ucb", 1.0, "none", "highest upper confidence bound relative to its cost: its "),
         ],
     )
     def test_reasons_depend_on_the_policy(

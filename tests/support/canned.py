@@ -97,8 +97,8 @@ STATUS: dict[str, Any] = {
     }],
     "studies": [{
         "study": STUDY["id"], "tenant": "v" * 63, "name": LONG, "state": "open",
-        "metric": "average-precision", "floor": 0.5, "best": 0.93, "model": LONG, "gained": 0.1,
-        "models": 40, "tried": 7, "running": 0, "reason": LONG,
+        "metric": "average-precision", "floor": 0.5, "best": 0.93, "measured": 12.5, "model": LONG,
+        "gained": 0.1, "models": 40, "tried": 7, "running": 0, "reason": LONG,
     }],
 }  # fmt: skip
 ISSUED: dict[str, Any] = {
@@ -118,7 +118,12 @@ WHATIF: dict[str, Any] = {
     "notes": [f"Limits {LONG}"],
 }  # fmt: skip
 REDACTED = {name: value for name, value in ISSUED.items() if name != "secret"}
+SESSION: dict[str, Any] = {
+    "id": "0123456789ab", "role": "admin", "tenant": None, "csrf": None, "version": "0.1.0",
+    "largest_upload": 2**26, "events": [], "no_device": False,
+}  # fmt: skip
 ROUTES: dict[str, object] = {
+    "GET /v1/session": SESSION,
     "GET /v1/tenants": {"items": [TENANT, {**TENANT, "name": "n" * 63}]},
     "GET /v1/tenants/vision": {**TENANT, "limits": {"device_seconds_per_day": 3600.0}},
     "POST /v1/tenants": TENANT,

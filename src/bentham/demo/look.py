@@ -45,7 +45,7 @@ class RunProgress:
     @property
     def tried(self) -> int:
         """The number of models that are neither untried nor running."""
-        return sum(study.models - study.untried - study.trials.running for study in self.studies)
+        return sum(study.tried for study in self.studies)
 
     @property
     def done(self) -> bool:

@@ -74,12 +74,11 @@ def _studies(progress: RunProgress) -> list[Text]:
     before = ""
     for study in progress.studies:
         best = study.incumbent
-        tried = study.models - study.untried - study.trials.running
         cells: tuple[Text | str, ...] = (
             Text(study.tenant if study.tenant != before else "", FAINT),
             study.name,
             marks(progress.ended[study.id], study),
-            Text(f"{tried:>2}/{study.models}", FAINT),
+            Text(f"{study.tried:>2}/{study.models}", FAINT),
             Text("-" if best is None else f"{best.score:>6.4f}", ACCENT),
             "" if best is None else best.model,
         )

@@ -114,11 +114,15 @@ class Trend(ResponseBody):
 
 
 class TimelineDevice(ResponseBody):
-    """A device of a timeline; for a tenant, `busy` means that it runs one of its own trials."""
+    """A device of a timeline; for a tenant, `busy` means that it runs one of its own trials.
+
+    Only an admin sees whether it is away.
+    """
 
     name: str
     kind: str
     busy: bool
+    away: bool = False
 
 
 class TimelineTrial(ResponseBody):

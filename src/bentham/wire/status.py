@@ -10,7 +10,8 @@ MOST_SHOWN = 200
 class StudyStatus(ResponseBody):
     """A study with its best score so far, its baseline, and what it gained in the last hour.
 
-    `reason` says why nothing of it runs; it is empty if something does.
+    `measured` is the best model's value of the metric itself, if known: the score of an error is
+    computed from it. `reason` says why nothing of it runs; it is empty if something does.
     """
 
     study: str
@@ -20,6 +21,7 @@ class StudyStatus(ResponseBody):
     metric: str
     floor: float
     best: float | None
+    measured: float | None = None
     model: str
     gained: float
     models: int

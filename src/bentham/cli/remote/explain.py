@@ -25,6 +25,7 @@ from bentham.cli.remote.formatting import (
     span,
 )
 from bentham.errors import NotFound, ServiceError
+from bentham.wording import short_number
 
 if TYPE_CHECKING:
     from bentham.client import Client
@@ -99,7 +100,8 @@ def _explain_study(client: "Client", study: "StudyView", as_json: bool) -> None:
         decision = "null" if latest is None else latest.model_dump_json()
         print(f'{{"latest": {decision}, "next": {following.model_dump_json()}}}')
         return
-    tried = f"{study.models - study.untried} of {study.models} models tried or running"
+    running = f", {study.trials.running} running" if study.trials.running else ""
+    tried = f"{study.tried} of {study.models} models tried{running}"
     show(Text(plain(f"Study {study.name} is {study.state}, {tried}.\n"), style="bold"))
     show(Text("Its latest decision\n", style="bold"))
     if latest is None:
@@ -118,7 +120,7 @@ def _next(following: "Next") -> list[RenderableType]:
         Text(plain(f"Run {following.model}"), style="bold"),
         *([Text(plain(following.waits))] if following.waits else []),
         Text(plain(following.reason)),
-        Text(f"{_rate_name(following)}: {rate(shown)} per second."),
+        Text(f"{_rate_name(following)}: {_per_second(shown)}."),
     ]
 
 
@@ -196,6 +198,10 @@ def _figures(decision: "DecisionView") -> list[tuple[str, str]]:
 def _rate_name(found: "DecisionView | Next") -> str:
     """Return what its EI rate is called: alone, if it was not ranked by one."""
     return "EI rate" if found.value is not None else "EI rate alone"
+
+
+def _per_second(shown: float | None) -> str:
+    return f"{'-' if shown is None else short_number(shown)} per second"
 
 
 def _counts_running(decision: "DecisionView") -> bool:

@@ -121,6 +121,11 @@ def number(value: float | None) -> str:
     return f"{value:.2e}"
 
 
+def is_own_value(value: float, score: float) -> bool:
+    """Whether a score is the value of the metric itself, instead of computed from it."""
+    return math.isclose(value, score, rel_tol=1e-9)
+
+
 def numbers(values: Sequence[float | None]) -> list[str]:
     """Format the numbers of a column with the same number of decimals."""
     known = [abs(value) for value in values if value is not None and math.isfinite(value)]
@@ -185,6 +190,11 @@ def moment(seconds: float | None) -> str:
         return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError, OSError):
         return f"{seconds:g}"
+
+
+def day(seconds: float | None) -> str:
+    """Format a time as a date in the local time zone."""
+    return moment(seconds).partition(" ")[0]
 
 
 def span(seconds: float | None) -> str:

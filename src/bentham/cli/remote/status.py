@@ -13,7 +13,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
-from bentham.cli.remote.formatting import moment, number, plain, show, span
+from bentham.cli.remote.formatting import is_own_value, moment, number, plain, show, span
 from bentham.errors import Unavailable
 from bentham.terminal import ACCENT, FAINT, FULL, line, trial_line
 
@@ -123,7 +123,8 @@ def _of_pool(
         parts.append(_field("idle", _names(found.idle, devices.present - devices.busy)))
     if found.away:
         away = _names([each.name for each in found.away], devices.away)
-        since = f"; the first since {moment(found.away[0].since)}"
+        first = "the first " if devices.away > 1 else ""
+        since = f"; {first}since {moment(found.away[0].since)}"
         parts.append(_field("away", Text(away + since, "yellow")))
     names = ("tenant", " open", "  running", " device time", " share", "waits for")
     parts += [
@@ -173,7 +174,7 @@ def _of_tenant(
     shown = found.studies[:most]
     runs = _of(f"{own.running_trials:,}", limits.running_trials)
     today = _of(span(own.device_seconds_today), _span(limits.device_seconds_per_day))
-    names = ("study", "metric", "   best", "baseline", "last hour", " tried", "model")
+    names = ("study", "metric", "  score", "baseline", "last hour", " tried", "model")
     parts: list[RenderableType] = [
         _head(_plain(own.tenant), server, overview.time),
         _field("waiting", _work(overview.queue.untried_arms, overview.queue.open_studies)),
@@ -199,7 +200,7 @@ def _study(study: "StudyStatus") -> Text:
     gained = f"+{number(study.gained)}" if study.gained > 0.0 else "-"
     cells: tuple[Text | str, ...] = (
         _plain(study.name),
-        _plain(study.metric),
+        _plain(_metric(study)),
         Text(number(study.best), ACCENT, justify="right"),
         _right(number(study.floor)),
         Text(gained, FULL if study.gained > 0.0 else FAINT, justify="right"),
@@ -207,6 +208,14 @@ def _study(study: "StudyStatus") -> Text:
         _plain(study.model),
     )
     return line(*zip(cells, STUDIES, strict=True))
+
+
+def _metric(study: "StudyStatus") -> str:
+    """Return the metric, with its value if the score is computed from it."""
+    value, score = study.measured, study.best
+    if value is None or score is None or is_own_value(value, score):
+        return study.metric
+    return f"{number(value)} {study.metric}"
 
 
 # -- both

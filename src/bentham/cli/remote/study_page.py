@@ -13,6 +13,7 @@ from bentham.cli.remote.formatting import (
     fields,
     figures,
     grid,
+    is_own_value,
     moment,
     number,
     rates,
@@ -46,14 +47,20 @@ def study_page(
         *([("waits", waits)] if waits else []),
         ("dataset", f"{study.data or study.dataset or '-'}{_size(study)}"),
         *_training(study),
-        ("best so far", "-" if best is None else f"{number(best.score)} by {best.model}"),
+        (
+            "best so far",
+            "-" if best is None else f"{number(best.score)}{_own(study)} by {best.model}",
+        ),
         *_against_baseline(study),
         *_configuration(study),
         (
             "metric",
             f"{study.metric}, baseline {number(study.floor)}, weight {number(study.weight)}",
         ),
-        ("models", f"{study.models}, {study.untried} untried"),
+        (
+            "models",
+            f"{study.models}, {study.tried} tried, {study.untried} untried",
+        ),
         (
             "trials",
             f"{trials.running} running, {trials.complete} complete, {trials.failed} failed, "
@@ -140,6 +147,15 @@ def _against_baseline(study: "StudyView") -> list[tuple[str, str]]:
     if best is None or study.training is None or best.score > study.floor:
         return []
     return [("", f"not better than the baseline, {number(study.floor)}, a constant prediction")]
+
+
+def _own(study: "StudyView") -> str:
+    """Return what the best score is computed from, if it is not the metric's own value."""
+    best = study.incumbent
+    value = None if best is None else best.metrics.get(study.metric)
+    if best is None or value is None or is_own_value(value, best.score):
+        return ""
+    return f" (from {study.metric} {number(value)})"
 
 
 def _configuration(study: "StudyView") -> list[tuple[str, str]]:

@@ -141,7 +141,7 @@ def progress(study: "StudyView") -> str:
     best = study.incumbent
     parts = [
         study.state,
-        f"{study.models - study.untried - study.trials.running} of {study.models} tried",
+        f"{study.tried} of {study.models} tried",
         f"{study.trials.running} running" if study.trials.running else "",
         "no score yet" if best is None else f"best {number(best.score)} by {best.model}",
         f"{span(study.device_seconds)} of device time",

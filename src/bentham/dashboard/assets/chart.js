@@ -5,6 +5,7 @@ import { fill, h, s } from "/assets/dom.js";
 
 const MARGIN = { top: 10, right: 14, bottom: 26, left: 54 };
 const NOTCH = 8; // pixels
+const LABEL_ROW = 15; // above the chart, for the name of a vertical guide
 
 // About `about` round numbers between two ends.
 export function ticks(low, high, about) {
@@ -50,7 +51,7 @@ export function timeTicks(low, high, about) {
 // A chart. `x` and `y`: { format, label, ticks, log }. Then set({ lines, bands, marks, ends }):
 //   lines  [{ name, style, x: [], y: [], steps }]      style: main, faint, second
 //   bands  [{ style, x: [], low: [], high: [], steps }]
-//   marks  [{ style, x: [], y: [] , title: [] }]
+//   marks  [{ style, x: [], y: [], below }]            circles; with below, triangles that point down
 //   guides [{ x or y, name }]                          a line across the chart at a value
 //   notches [x]                                        short lines above the horizontal axis
 //   ends   { x: [low, high], y: [low, high] }          values that the axes must include
@@ -65,7 +66,8 @@ export function chart({ height = 260, x, y, label }) {
 
   function draw() {
     if (data === null || width === 0) return;
-    const inner = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
+    const top = MARGIN.top + LABEL_ROW * data.guides.filter((guide) => guide.x !== undefined).length;
+    const inner = { top, width: width - MARGIN.left - MARGIN.right, height: height - top - MARGIN.bottom };
     const at = (axis) => data.guides.map((guide) => guide[axis]).filter((each) => each !== undefined);
     const xs = extent([...[...data.lines, ...data.bands, ...data.marks].map((each) => each.x), at("x")],
       data.ends?.x);
@@ -74,7 +76,7 @@ export function chart({ height = 260, x, y, label }) {
         ...data.bands.flatMap((each) => [each.low, each.high]), at("y")],
       data.ends?.y,
     );
-    scales = { x: scale(xs, MARGIN.left, inner.width, x.log), y: scale(ys, MARGIN.top + inner.height, -inner.height, y.log) };
+    scales = { x: scale(xs, MARGIN.left, inner.width, x.log), y: scale(ys, top + inner.height, -inner.height, y.log) };
     drawing.setAttribute("width", width);
     drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
     fill(
@@ -84,10 +86,10 @@ export function chart({ height = 260, x, y, label }) {
       data.lines.map((line) => s(`path.line.${line.style}`, { d: linePath(line, scales) })),
       data.guides.map((guide, place) => guideLine(guide, place, scales, width, inner)),
       data.notches.map((value) => s("line.notch", { x1: scales.x(value), x2: scales.x(value),
-        y1: MARGIN.top + inner.height, y2: MARGIN.top + inner.height - NOTCH })),
+        y1: top + inner.height, y2: top + inner.height - NOTCH })),
       data.marks.map((marks) => s(`g.marks.${marks.style}`, {}, marks.x.map((at, place) =>
-        s("circle", { cx: scales.x(at), cy: scales.y(marks.y[place]), r: 3.5 })))),
-      s("line.cross", { y1: MARGIN.top, y2: MARGIN.top + inner.height, visibility: "hidden" }),
+        markAt(scales.x(at), scales.y(marks.y[place]), marks.below)))),
+      s("line.cross", { y1: top, y2: top + inner.height, visibility: "hidden" }),
     );
     fill(legend, data.lines.filter((line) => line.name).map((line) =>
       h(`li.${line.style}`, {}, line.name)));
@@ -171,7 +173,7 @@ function scale([low, high], start, length, log) {
 }
 
 function grid(scales, x, y, width, inner) {
-  const bottom = MARGIN.top + inner.height;
+  const bottom = inner.top + inner.height;
   const across = (y.ticks ?? ticks)(...scales.y.ends, Math.max(2, inner.height / 50));
   const along = (x.ticks ?? ticks)(...scales.x.ends, Math.max(2, inner.width / 90));
   return [
@@ -185,8 +187,13 @@ function grid(scales, x, y, width, inner) {
   ];
 }
 
+function markAt(left, top, below = false) {
+  if (!below) return s("circle", { cx: left, cy: top, r: 3.5 });
+  return s("path", { d: `M${(left - 4.5).toFixed(1)} ${(top - 7).toFixed(1)}h9l-4.5 7Z` });
+}
+
 function guideLine({ x, y, name }, place, scales, width, inner) {
-  const [bottom, right] = [MARGIN.top + inner.height, width - MARGIN.right];
+  const [bottom, right] = [inner.top + inner.height, width - MARGIN.right];
   if (x === undefined) {
     const at = scales.y(y);
     return [s("line.guide", { x1: MARGIN.left, x2: right, y1: at, y2: at }),
@@ -194,8 +201,9 @@ function guideLine({ x, y, name }, place, scales, width, inner) {
   }
   const at = scales.x(x);
   const late = at > width / 2;
-  return [s("line.guide", { x1: at, x2: at, y1: MARGIN.top, y2: bottom }),
-    s("text.guide", { x: at + (late ? -5 : 5), y: bottom - 8 - 15 * place, "text-anchor": late ? "end" : "start" }, name)];
+  const row = MARGIN.top + LABEL_ROW * place;
+  return [s("line.guide", { x1: at, x2: at, y1: row - 8, y2: bottom }),
+    s("text.guide", { x: at + (late ? -5 : 5), y: row + 2, "text-anchor": late ? "end" : "start" }, name)];
 }
 
 function linePath(line, scales) {
@@ -216,10 +224,18 @@ function linePath(line, scales) {
   return path;
 }
 
+// A band breaks where one of its ends is unknown.
 function bandPath(band, scales) {
-  const places = band.x.map((_, place) => place).filter((place) =>
-    Number.isFinite(band.low[place] ?? NaN) && Number.isFinite(band.high[place] ?? NaN));
-  if (places.length < 2) return "";
+  const runs = [[]];
+  band.x.forEach((_, place) => {
+    const isKnown = Number.isFinite(band.low[place] ?? NaN) && Number.isFinite(band.high[place] ?? NaN);
+    if (isKnown) runs.at(-1).push(place);
+    else if (runs.at(-1).length) runs.push([]);
+  });
+  return runs.filter((run) => run.length > 1).map((run) => bandPart(band, run, scales)).join("");
+}
+
+function bandPart(band, places, scales) {
   const over = places.map((place) => [scales.x(band.x[place]), scales.y(band.high[place])]);
   const under = places.map((place) => [scales.x(band.x[place]), scales.y(band.low[place])]);
   const corner = (points) => {

@@ -46,6 +46,12 @@ export function fill(node, ...children) {
 
 let idCount = 0;
 
+// A text that may also be broken after points, underscores and slashes, as names are.
+export function breakable(text) {
+  const parts = text.split(/(?<=[._/])(?=\p{L})/u);
+  return parts.flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
+}
+
 // An id that is unique on the page.
 export function unique(stem) {
   idCount += 1;

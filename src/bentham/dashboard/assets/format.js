@@ -9,16 +9,30 @@ export function known(value) {
 // Scores are close to each other, so they get four decimals.
 export function score(value) {
   if (!known(value)) return NONE;
-  return Math.abs(value) >= 1000 ? value.toExponential(3) : value.toFixed(4);
+  return Math.abs(value) >= 1000 ? exponential(value, 4) : value.toFixed(4);
+}
+
+// What a study's best score is: the metric, or computed from it, as for errors (a larger score is better).
+export function scoreName({ metric, incumbent, data }) {
+  if (!incumbent) return metric;
+  const own = incumbent.metrics?.[metric];
+  if (!known(own)) return data ? `score from ${metric}` : metric;
+  const isScore = Math.abs(own - incumbent.score) <= 1e-9 * Math.abs(own);
+  return isScore ? metric : `score from ${metric} ${number(own, 4)}`;
 }
 
 export function number(value, digits = 3) {
   if (!known(value)) return NONE;
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1);
+  if (size >= 1e6 || size < 1e-4) return exponential(value, digits);
   if (size >= 1000) return Math.round(value).toLocaleString("en");
   return String(Number(value.toPrecision(digits)));
+}
+
+// As the server and the command line write it: 2.73e-05.
+function exponential(value, digits) {
+  return value.toExponential(digits - 1).replace(/(?<=e[+-])\d$/, "0$&");
 }
 
 export function whole(value) {

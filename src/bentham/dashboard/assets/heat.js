@@ -3,7 +3,7 @@
 // cell, with its description.
 
 import { fill, h, unique } from "/assets/dom.js";
-import { NAME_SIZE, paint, palette } from "/assets/heat_paint.js";
+import { NAME_SIZE, overhang, paint, palette } from "/assets/heat_paint.js";
 
 const WIDTHS = [2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 36, 48, 60];
 const MAX_HEIGHT = 28; // maximum height of a cell; wider cells show their value
@@ -58,22 +58,25 @@ export function heat(rows, { label, describeCell, open, mark, signal }) {
     view.left = narrow ? 92 : 190;
     if (!sized) view.wide = fittingWidth(width);
     view.high = Math.min(view.wide, MAX_HEIGHT);
-    view.top = view.wide >= NAME_SIZE ? (narrow ? 84 : 104) : 26;
+    view.top = view.wide >= NAME_SIZE ? topFor(width) : 26;
     const maxHeight = Math.max(240, Math.round(window.innerHeight * (narrow ? 0.62 : 0.68)));
     const all = view.top + rows.shown.length * view.high + 16;
     // The scroll bar needs space if the browser does not draw it over the content.
     grid.style.height = `${Math.min(maxHeight, all)}px`;
     // If all cells fit there is nothing to scroll.
-    spacer.style.width = `${view.left + rows.columns.length * view.wide + 2}px`;
+    spacer.style.width = `${view.left + rows.columns.length * view.wide + Math.max(2, overhang(view.wide, view.top))}px`;
     spacer.style.height = `${Math.max(0, all - 16 + 2)}px`;
     view.width = grid.clientWidth;
     view.height = grid.clientHeight;
     plan();
   }
 
+  const topFor = (width) => (width < 600 ? 84 : 104);
+
   function fittingWidth(width, smallest = MIN_READABLE) {
-    const each = Math.floor((width - view.left - 18) / Math.max(1, rows.columns.length));
-    return Math.max(smallest, Math.min(WIDTHS.at(-1), each));
+    const each = (names) => Math.max(smallest, Math.min(WIDTHS.at(-1),
+      Math.floor((width - view.left - 18 - names) / Math.max(1, rows.columns.length))));
+    return each(overhang(each(0), topFor(width)));
   }
 
   function resize(next) {

@@ -13,6 +13,12 @@ const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 export const NAME_SIZE = 11;
 const MARK_SIZE = 7;
 const VALUE_SIZE = 44;
+// Column names are slanted; if columns are narrower than a line of text needs, some are left out.
+const SLANT = Math.PI / 3;
+const NAME_SPACE = 14;
+const nameLength = (top) => (top - 12) * 1.1;
+// How far the name of the last column extends beyond it, at most.
+export const overhang = (wide, top) => (wide < NAME_SIZE ? 0 : Math.max(0, nameLength(top) * Math.cos(SLANT) + 8 - wide / 2));
 
 const cells = h("canvas");
 const cellsPen = cells.getContext("2d");
@@ -205,14 +211,17 @@ function columnNames(pen, rows, { wide, left, top, x, width }, { colours, hover,
   const at = (hover ?? active)?.slot;
   if (wide >= NAME_SIZE) {
     pen.textAlign = "left";
+    const stride = Math.ceil(NAME_SPACE / (wide * Math.sin(SLANT)));
     for (let slot = first; slot < last; slot += 1) {
       const middle = left + slot * wide + wide / 2 - x;
-      if (middle < left) continue;
+      // The selected column always has its name, instead of its neighbours.
+      const isShown = at >= first && at < last && Math.abs(slot - at) < stride ? slot === at : slot % stride === 0;
+      if (middle < left || !isShown) continue;
       pen.save();
       pen.translate(middle, top - 6);
-      pen.rotate(-Math.PI / 3);
+      pen.rotate(-SLANT);
       pen.fillStyle = slot === at ? colours.ink : colours.soft;
-      pen.fillText(fitted(pen, name(slot), (top - 12) * 1.1), 0, 0);
+      pen.fillText(fitted(pen, name(slot), nameLength(top)), 0, 0);
       pen.restore();
     }
   } else if (at >= first && at < last) {

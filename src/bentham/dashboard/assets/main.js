@@ -148,11 +148,9 @@ async function route() {
   drawBanner();
   const controller = (shown = new AbortController());
   drawNavigation(page);
-  if (page === undefined || (page.role && page.role !== session.role)) {
-    document.title = "No such page · Bentham";
-    const notFound = Object.assign(new Error("There is no such page."), { status: 404 });
-    fill(main, errorPanel(notFound, null));
-    return;
+  if (page === undefined) return refuse("Not found", "There is no such page.");
+  if (page.role && page.role !== session.role) {
+    return refuse("For operators only", `The page ${page.name} is for operators. Ask yours if you need what it shows.`);
   }
   const waiting = setTimeout(() => fill(main, loadingPanel()), LOADING_MILLISECONDS);
   controller.signal.addEventListener("abort", () => clearTimeout(waiting), { once: true });
@@ -168,6 +166,11 @@ async function route() {
     document.title = "Error · Bentham";
     fill(main, errorPanel(error, route));
   }
+}
+
+function refuse(title, text) {
+  document.title = `${title} · Bentham`;
+  fill(main, errorPanel(Object.assign(new Error(text), { title }), null));
 }
 
 // Replace the browser's error message, which would not help a user.

@@ -1,6 +1,6 @@
 // Components of pages: headings, tiles, tables, and the loading, empty and error states.
 
-import { fill, h, unique } from "/assets/dom.js";
+import { breakable, fill, h, unique } from "/assets/dom.js";
 
 export function heading(title, ...extras) {
   return h("div.heading", {}, h("h1", {}, title), h("div.extras", {}, extras));
@@ -26,6 +26,12 @@ export function tile(name, hint = "") {
 
 export function badge(state) {
   return h("span.badge", { "data-state": state }, state);
+}
+
+// A use of a limit; a badge says so if the limit keeps a tenant from running more now.
+export function usage(text, isReached) {
+  if (!isReached) return text;
+  return h("span", {}, text, " ", h("span.badge", { "data-state": "waiting" }, "at its limit"));
 }
 
 // A value from 0 to 1, as a bar next to its text.
@@ -124,8 +130,8 @@ export function table(caption, columns, options = {}) {
         }
         const node = h("tr", {}, cells.map((cell, place) =>
           place === 0
-            ? h("th", { scope: "row", class: columns[0].align }, cell)
-            : h("td", { class: columns[place].align }, cell)));
+            ? h("th", { scope: "row", class: columns[0].align }, shownCell(cell, columns[0]))
+            : h("td", { class: columns[place].align }, shownCell(cell, columns[place]))));
         if (before?.node.contains(document.activeElement)) {
           focused = [node, focusable(before.node).indexOf(document.activeElement)];
         }
@@ -153,6 +159,8 @@ export function table(caption, columns, options = {}) {
     },
   };
 }
+
+const shownCell = (cell, { align }) => (typeof cell === "string" && !align ? breakable(cell) : cell);
 
 const focusable = (node) => [...node.querySelectorAll("a, button, select, input")];
 

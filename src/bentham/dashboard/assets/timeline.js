@@ -9,6 +9,7 @@ import { colour } from "/assets/theme.js";
 const COLOURS = 8;
 const MAX_TRIALS = 5000;
 const AXIS = 24;
+const AWAY_WIDTH = 34;
 const MIN_SECONDS = 30; // shortest time range
 const FUTURE_SHARE = 0.08; // share of the width for the future, where running trials are expected to end
 
@@ -25,6 +26,7 @@ export function timeline({ colourBy, say, now, signal }) {
   const trials = new Map();
   const groups = new Map(); // name of a group -> number of its colour
   let devices = [];
+  let away = new Set(); // names of devices
   let seconds = 3600;
   let width = 0;
   let chosen = null;
@@ -32,7 +34,7 @@ export function timeline({ colourBy, say, now, signal }) {
   let layout = null; // the layout of the latest drawing
 
   function computeLayout() {
-    const gutter = width < 500 ? 64 : 120;
+    const gutter = (width < 500 ? 64 : 120) + (away.size ? AWAY_WIDTH : 0);
     const row = Math.max(7, Math.min(24, 460 / Math.max(1, devices.length)));
     const end = now();
     // As far back as requested, but not before the first trial.
@@ -59,7 +61,7 @@ export function timeline({ colourBy, say, now, signal }) {
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, layout.height);
-    drawBackground(pen, layout, devices, width);
+    drawBackground(pen, layout, devices, away, width);
     pen.save();
     pen.beginPath();
     pen.rect(layout.gutter, 0, width - layout.gutter, layout.height - AXIS);
@@ -179,6 +181,7 @@ export function timeline({ colourBy, say, now, signal }) {
     node,
     trials,
     cut: () => cut,
+    away: () => [...away],
     draw() {
       prune();
       draw();
@@ -192,6 +195,7 @@ export function timeline({ colourBy, say, now, signal }) {
         trials.set(trial.id, trial);
         group(trial);
       }
+      away = new Set(response.devices.filter((device) => device.away).map((device) => device.name));
       this.devices(response.devices.map((device) => device.name));
     },
     // Add or update a trial that began or ended.
@@ -227,7 +231,7 @@ function description(trial) {
   return lines;
 }
 
-function drawBackground(pen, layout, devices, width) {
+function drawBackground(pen, layout, devices, away, width) {
   const { gutter, row, x, from, to, end, height } = layout;
   const bottom = height - AXIS;
   pen.font = "12px system-ui, sans-serif";
@@ -241,7 +245,11 @@ function drawBackground(pen, layout, devices, width) {
     if (place % labelStride) return;
     pen.fillStyle = colour("soft");
     pen.textAlign = "left";
-    pen.fillText(fitted(pen, name, gutter - 8), 0, (place + 0.5) * row);
+    const space = gutter - 8 - (away.size ? AWAY_WIDTH : 0);
+    pen.fillText(fitted(pen, name, space), 0, (place + 0.5) * row);
+    if (!away.has(name)) return;
+    pen.fillStyle = colour("warn");
+    pen.fillText("away", space + 4, (place + 0.5) * row);
   });
   pen.textAlign = "center";
   for (const time of timeTicks(from, to, Math.max(2, (width - gutter) / 100))) {

@@ -119,7 +119,11 @@ function timesFigure() {
           name: POLICIES[policy], style: STYLES[policy],
           x: sorted(policy).map((each) => each.devices), y: sorted(policy).map((each) => each.median),
         })),
-        bands: policies.flatMap((policy) => bandsOf(sorted(policy), top).map((band) => ({ style: STYLES[policy], ...band }))),
+        // A band reaches the top where some draws did not reach the level.
+        bands: policies.map((policy) => ({
+          style: STYLES[policy], x: sorted(policy).map((each) => each.devices),
+          low: sorted(policy).map((each) => each.low), high: sorted(policy).map((each) => each.high ?? top),
+        })),
         marks: policies.map((policy) => {
           const reached = sorted(policy).filter((each) => known(each.median));
           return { style: STYLES[policy], x: reached.map((each) => each.devices), y: reached.map((each) => each.median) };
@@ -136,23 +140,6 @@ function timesFigure() {
         devices, ...Object.fromEntries(policies.map((policy) => [policy, answerOf(run, devices, policy)])) })));
     },
   };
-}
-
-// A band breaks where `low` is unknown, and reaches the top where some draws did not reach the level.
-function bandsOf(answers, top) {
-  const bands = [];
-  let band = null;
-  for (const { devices, low, high } of answers) {
-    if (!known(low)) {
-      band = null;
-      continue;
-    }
-    if (band === null) bands.push((band = { x: [], low: [], high: [] }));
-    band.x.push(devices);
-    band.low.push(low);
-    band.high.push(known(high) ? high : top);
-  }
-  return bands;
 }
 
 function durationTicks(low, high, about) {

@@ -7,6 +7,7 @@ without secrets, and the output of that process is validated like any other inpu
 import asyncio
 import hashlib
 import os
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -32,6 +33,7 @@ PREFIX = "bentham-upload-"
 DATA, FITTED = "data/", "fitted/"  # the keys of stored files start with these
 # CPU time, and the time by the clock: on a busy machine a process waits for its turns.
 SECONDS, LONGEST_WAIT, MEMORY_MIB = 60.0, 240.0, 4096
+WAITED = f"it did not end within {LONGEST_WAIT:g} s, most of which it waited for a processor"
 PART = 2**18
 LARGEST_ANSWER = 2**24
 # The environment variables that the process which parses hostile files gets.
@@ -46,6 +48,11 @@ class ReceivedFile:
     path: Path
     hash: str
     bytes: int
+
+    def is_zip(self) -> bool:
+        """Whether it begins like a zip file; its content is not looked at."""
+        with self.path.open("rb") as file:
+            return file.read(2) == b"PK"
 
 
 def content_key(tenant: str, digest: str) -> str:
@@ -103,15 +110,29 @@ class Intake:
             if path is not None:
                 path.unlink(missing_ok=True)
 
-    async def inspect(self, received: ReceivedFile, shape: str, tenant: str) -> Inspection:
+    async def inspect(
+        self, received: ReceivedFile, name: str, shape: str, tenant: str
+    ) -> Inspection:
         """Return what a file contains; refuse one that is no dataset. One at a time per tenant."""
         async with self._turns.setdefault(tenant, asyncio.Lock()), self._inspections:
-            output = await _inspected(received.path, shape)
+            output, reason = await _inspected(received.path, shape)
         try:
             found = Inspection.model_validate_json(output)
         except ValidationError:
             # Without the output: that is a tenant's data.
-            logger.warning("an inspection failed", bytes=received.bytes, output_bytes=len(output))
+            logger.warning(
+                "an inspection failed",
+                tenant=tenant,
+                file=name,
+                format=shape,
+                bytes=received.bytes,
+                reason=reason or "its output is cut off",
+            )
+            if reason == WAITED:
+                raise Invalid(
+                    f"reading the file was stopped after {LONGEST_WAIT:g} s, although it had not "
+                    f"used its {SECONDS:g} s of CPU time: the server is too busy; try again later"
+                ) from None
             raise Invalid(
                 "reading the file ended without a result: it may be damaged, or need more than "
                 f"{MEMORY_MIB:,} MiB of memory; send fewer rows or columns, or save it again as "
@@ -186,8 +207,8 @@ def _parts(path: Path) -> Iterator[bytes]:
             yield part
 
 
-async def _inspected(path: Path, shape: str) -> bytes:
-    """Return the output of the inspecting process; Invalid if it takes too long."""
+async def _inspected(path: Path, shape: str) -> tuple[bytes, str]:
+    """Return the output of the inspecting process, and why it has none, if so."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bentham.training.inspect", "--format", shape,
         "--memory", str(MEMORY_MIB), "--seconds", f"{SECONDS:g}", str(path),
@@ -202,16 +223,28 @@ async def _inspected(path: Path, shape: str) -> bytes:
         async with asyncio.timeout(LONGEST_WAIT):
             while len(output) < LARGEST_ANSWER and (part := await process.stdout.read(PART)):
                 output += part
-        return output
+            if len(output) >= LARGEST_ANSWER:
+                return b"", f"its output is larger than {LARGEST_ANSWER:,} bytes"
+            code = await process.wait()
+        return output, _ending(code) if code else ""
     except TimeoutError:
-        raise Invalid(
-            f"reading the file was stopped after {LONGEST_WAIT:g} s, although it had not used its "
-            f"{SECONDS:g} s of CPU time: the server is too busy; try again later"
-        ) from None
+        return b"", WAITED
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+def _ending(code: int) -> str:
+    """Return how a process ended whose exit code is not 0."""
+    if code > 0:
+        return f"the process ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    causes = {"SIGKILL": " (out of CPU time or memory)", "SIGXCPU": " (out of CPU time)"}
+    return f"the process was ended by {name}{causes.get(name, '')}"
 
 
 def _environment() -> dict[str, str]:

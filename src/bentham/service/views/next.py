@@ -5,9 +5,11 @@ from bentham.service.engine.turn import Look
 from bentham.service.fold.entities import DAY, Study
 from bentham.service.fold.pool import Pool
 from bentham.service.views.entities import View
+from bentham.wording import short_number, short_span
 
 _BOUND = "the highest upper confidence bound relative to its cost"
 _GAIN = "the highest expected improvement"
+_RATE = f"{_GAIN} per second"
 _BY_GAIN = ("joint", "mdmt")  # policies whose value is an expected improvement relative to cost
 
 
@@ -105,14 +107,21 @@ def _satisfied(pool: Pool, study: Study) -> str:
 
 
 def _why(pool: Pool, study: Study, first: First) -> str:
-    seconds = f"{first.cost:,.0f}" if first.cost >= 1000.0 else f"{first.cost:.3g}"
     gain, weighted = _gain(pool, study, first)
-    figures = f"{gain:.3g}{weighted} in about {seconds} s"
+    figures = f"{short_number(gain)}{weighted} in about {short_span(first.cost)}"
     if first.reason is Reason.WARM_START:
-        return f"Every study starts with a few models, and this is the next one: {figures}."
+        return (
+            "Every study starts with a few models, and this is the next one, with an expected "
+            f"improvement of {figures}."
+        )
     if first.left == 1:
         return f"It is the only model left, with an expected improvement of {figures}."
-    return f"Of {first.left} models left, it has {_merit(pool)}: {figures}{_beyond(study, first)}."
+    merit = _merit(pool)
+    if merit == _RATE:
+        figures = f"{short_number(gain / first.cost)} ({figures})"
+    elif merit != _GAIN:
+        figures = f"its expected improvement is {figures}"
+    return f"Of {first.left} models left, it has {merit}: {figures}{_beyond(study, first)}."
 
 
 def _gain(pool: Pool, study: Study, first: First) -> tuple[float, str]:
@@ -132,7 +141,7 @@ def _merit(pool: Pool) -> str:
         return _BOUND
     if policy not in _BY_GAIN or exponent == 0.0:
         return _GAIN
-    return f"{_GAIN} per second" if exponent == 1.0 else f"{_GAIN} relative to its cost"
+    return _RATE if exponent == 1.0 else f"{_GAIN} relative to its cost"
 
 
 def _beyond(study: Study, first: First) -> str:

@@ -38,6 +38,8 @@ def status_view(look: Look, limit: int) -> View:
 
 def _study_view(look: Look, study: Study) -> View:
     model, best = study.best or ("", None)
+    tried = study.shared.tried.get(model)
+    trial = None if tried is None else look.pool.trials.get(tried.trial)
     running = study.counts["running"]
     return {
         "study": study.id,
@@ -47,6 +49,7 @@ def _study_view(look: Look, study: Study) -> View:
         "metric": study.metric,
         "floor": study.floor,
         "best": best,
+        "measured": None if trial is None else dict(trial.metrics).get(study.metric),
         "model": model,
         "gained": study.incumbent - _score_at(study, look.now - LATELY_SECONDS),
         "models": len(study.models),

@@ -63,12 +63,16 @@ def _devices(pool: Pool, scope: Scope, leases: Leases, shown: list[Trial]) -> li
     """
     kinds = {trial.device: trial.kind for trial in reversed(shown)}
     busy = {trial.device for trial in shown if trial.state == "running"}
+    away = leases.away if scope.everything else ()
     if scope.everything:
         kinds.update(
             (name, device.kind) for name, device in pool.devices.items() if name not in leases.away
         )
         busy = {trial.device for trial in pool.running.values()}
-    return [{"name": name, "kind": kinds[name], "busy": name in busy} for name in sorted(kinds)]
+    return [
+        {"name": name, "kind": kinds[name], "busy": name in busy, "away": name in away}
+        for name in sorted(kinds)
+    ]
 
 
 def run_view(trial: Trial) -> View:

@@ -5,7 +5,7 @@ import { address, h, link } from "/assets/dom.js";
 import { clip } from "/assets/fitted.js";
 import { clock, duration, number, percent, plural, score, whole } from "/assets/format.js";
 import {
-  badge, choice, emptyPanel, figure, heading, meter, notice, panel, table, tile,
+  badge, choice, emptyPanel, figure, heading, meter, notice, panel, table, tile, usage,
 } from "/assets/parts.js";
 import { latestStudies } from "/assets/pages/latest_studies.js";
 import { timeline } from "/assets/timeline.js";
@@ -98,10 +98,12 @@ export async function open(context) {
   function describeTimeline() {
     const trials = [...bars.trials.values()];
     const count = (name) => trials.filter((trial) => trial.state === name).length;
+    const away = bars.away();
     const text = `${plural(trials.length, "trial")} in the last ${duration(state.range)}: ` +
       `${count("running")} running, ${count("complete")} complete, ${count("failed")} failed, ` +
       `${count("lost")} lost.` + (state.cut || bars.cut() ? " There are more; the newest are shown." : "") +
-      " Pale ends show the expected end; ✕ failed, ? lost.";
+      " Pale ends show the expected end; ✕ failed, ? lost." +
+      (away.length ? ` Away: ${away.join(", ")}.` : "");
     timelineFigure.summarise(text);
     bars.describe(`Device timeline. ${text}`);
     const time = (trial) => trial.ended ?? trial.started;
@@ -250,12 +252,13 @@ function tenantTable(admin) {
     { name: "Open studies", align: "right", value: (one) => one.open_studies,
       show: (one) => whole(one.open_studies) },
     { name: "Running", align: "right", value: (one) => one.running_trials,
-      show: (one) => whole(one.running_trials) + limit(one.limits.running_trials, whole) },
+      show: (one) => usage(whole(one.running_trials) + limit(one.limits.running_trials, whole),
+        one.reached === "running-trials") },
     { name: "Device time", align: "right", value: (one) => one.device_seconds,
       show: (one) => duration(one.device_seconds) },
     { name: "Today", align: "right", value: (one) => one.device_seconds_today,
-      show: (one) => duration(one.device_seconds_today) +
-        limit(one.limits.device_seconds_per_day, duration) },
+      show: (one) => usage(duration(one.device_seconds_today) +
+        limit(one.limits.device_seconds_per_day, duration), one.reached === "device-time") },
     { name: "Weight", align: "right", value: (one) => one.weight, show: (one) => number(one.weight) },
   ];
   if (admin) {

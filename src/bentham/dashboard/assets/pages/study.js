@@ -1,7 +1,7 @@
 // One study, in tabs: progress and the next model, candidates, the best model, trials, export, settings.
 
 import { address, h, link } from "/assets/dom.js";
-import { duration, known, number, plural, score, whole } from "/assets/format.js";
+import { duration, known, number, plural, score, scoreName, whole } from "/assets/format.js";
 import { gain, rate, rateName } from "/assets/gain.js";
 import { badge, heading, notice, panel, tile } from "/assets/parts.js";
 import { actions } from "/assets/pages/study_actions.js";
@@ -9,7 +9,7 @@ import { candidates } from "/assets/pages/study_candidates.js";
 import { learning } from "/assets/pages/study_learning.js";
 import { bestModel } from "/assets/pages/study_model.js";
 import { bestConfiguration, exports } from "/assets/pages/study_results.js";
-import { baseline, isBeaten } from "/assets/pages/study_table.js";
+import { baseline, isBeaten, tried as triedOf } from "/assets/pages/study_table.js";
 import { trials } from "/assets/pages/study_trials.js";
 import { tabs } from "/assets/tabs.js";
 
@@ -108,13 +108,12 @@ function tiles() {
   return {
     node: h("div.tiles", {}, [best, gained, tried, time, more].map((each) => each.node)),
     set({ study, candidates: all }) {
-      const done = study.models - study.untried;
       const counts = study.trials;
       const problems = [[counts.failed, "failed"], [counts.lost, "lost"]].filter(([count]) => count);
       best.set(score(study.incumbent?.score),
-        study.incumbent ? `${study.metric}, by ${study.incumbent.model}` : `${study.metric}; no score yet`);
+        study.incumbent ? `${scoreName(study)}, by ${study.incumbent.model}` : `${study.metric}; no score yet`);
       gained.set(study.gained.last_hour > 0 ? `+${number(study.gained.last_hour)}` : "0", baselineText(study));
-      tried.set(`${whole(done)} of ${whole(study.models)}`,
+      tried.set(`${whole(triedOf(study))} of ${whole(study.models)}`,
         [[counts.running, "running"], ...problems].map(([count, word]) => `${whole(count)} ${word}`).join(", "));
       time.set(duration(study.device_seconds),
         `in ${plural(counts.running + counts.complete + counts.failed + counts.lost, "trial")}`);
@@ -184,7 +183,8 @@ function aboutPart() {
       const lines = [
         ["Data", training ? link(address("datasets", training.dataset), study.data) : study.data || study.dataset],
         ["Size", known(study.rows) &&
-          `${plural(study.rows, "row")}, ${plural(study.columns ?? 0, "column")} to learn from`],
+          [plural(study.rows, "row"), known(study.columns) && `${plural(study.columns, "column")} to learn from`]
+            .filter(Boolean).join(", ")],
         ["Predicts", training && `${training.target} (${training.task})`],
         ["Metric", split ? `${study.metric}, ${split}` : study.metric],
         ["Baseline", known(baseline(study)) &&

@@ -1,10 +1,13 @@
 // The best score of a study over time.
 
 import { chart, quantile, ticks } from "/assets/chart.js";
-import { duration, known, plural, score } from "/assets/format.js";
+import { duration, known, plural, score, scoreName, whole } from "/assets/format.js";
 import { figure, table } from "/assets/parts.js";
 import { toDecision } from "/assets/links.js";
 
+// One score that is far below the others must not flatten the chart: the axis covers at most this many
+// times the range of all but the lowest tenth. Scores below it are marked as such at its lower end.
+const SPAN = 4;
 const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200,
   86400, 172800, 604800, 1209600, 2592000];
 
@@ -31,37 +34,48 @@ export function learning() {
       rows = record;
       if (shown.details.open) list.set(rows);
       drawing.node.hidden = !record.length;
-      const sentence = summary(study, record);
+      const low = record.length ? lowerEnd(record) : 0;
+      const sentence = summary(study, record, low);
       shown.summarise(sentence);
       drawing.describe(sentence);
       if (!record.length) return;
       const last = record.at(-1);
       const now = study.state === "open" ? Date.now() / 1000 - study.created : 0;
       const end = Math.max(last.seconds, now);
-      // One outlier must not flatten the chart: scores far below are drawn at the lower edge.
-      const low = Math.min(record[0].best, quantile(record.map((line) => line.score), 0.1));
+      const points = (lines, place) => ({ x: lines.map((line) => line.seconds), y: lines.map(place) });
       drawing.set({
         lines: [{
           name: "Best so far", style: "main", steps: true,
           x: [...record.map((line) => line.seconds), end],
           y: [...record.map((line) => line.best), last.best],
         }],
-        marks: [{
-          style: "second", x: record.map((line) => line.seconds),
-          y: record.map((line) => Math.max(low, line.score)),
-        }],
-        ends: { x: [0, end] },
+        marks: [
+          { style: "second", ...points(record.filter((line) => line.score >= low), (line) => line.score) },
+          { style: "second", below: true, ...points(record.filter((line) => line.score < low), () => low) },
+        ],
+        ends: { x: [0, end], y: [low, null] },
       });
     },
   };
 }
 
-function summary(study, record) {
+function lowerEnd(record) {
+  const scores = record.map((line) => line.score);
+  const best = record.at(-1).best;
+  const usual = Math.min(record[0].best, quantile(scores, 0.1));
+  const least = scores.reduce((lowest, value) => Math.min(lowest, value), best);
+  return best - least <= SPAN * (best - usual) ? least : usual;
+}
+
+function summary(study, record, low) {
   if (!record.length) return "No score yet: no trial has completed.";
   const last = record.at(-1);
+  const below = record.filter((line) => line.score < low).length;
+  const clipped = below ? ` A triangle at the lower edge is a score below ${score(low)}; there ` +
+    `${below === 1 ? "is 1" : `are ${whole(below)}`}.` : "";
   const found = record.find((line) => line.best === last.best);
-  return `${score(last.best)} (${study.metric}) is the best of ${plural(record.length, "score")}; ` +
-    `${found.model} reached it after ${duration(found.seconds)}. Each circle is a trial's score.`;
+  return `${score(last.best)} (${scoreName(study)}) is the best of ${plural(record.length, "score")}; ` +
+    `${found.model} reached it after ${duration(found.seconds)}. Each circle is a trial's score.${clipped}`;
 }
 
 function elapsed(low, high, about) {

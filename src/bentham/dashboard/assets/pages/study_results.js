@@ -2,7 +2,7 @@
 
 import { text } from "/assets/api.js";
 import { copyButton, fill, h } from "/assets/dom.js";
-import { number, score } from "/assets/format.js";
+import { number, score, scoreName } from "/assets/format.js";
 import { notice, panel } from "/assets/parts.js";
 import { csv, fileName, save, stamp } from "/assets/save.js";
 
@@ -39,7 +39,7 @@ export function bestConfiguration() {
       fill(metrics, Object.entries(incumbent.metrics).flatMap(([name, value]) =>
         [h("dt", {}, name), h("dd", {}, number(value, 5))]));
       fill(found,
-        h("p", {}, `${incumbent.model} scored ${score(incumbent.score)}.`),
+        h("p", {}, `${incumbent.model} scored ${score(incumbent.score)} (${scoreName(study)}).`),
         h("div.copied", {}, code, copyButton(() => code.textContent)),
         metrics.childElementCount > 0 && h("h3", {}, "Metrics"),
         metrics.childElementCount > 0 && metrics);

@@ -2,7 +2,7 @@
 
 import { h } from "/assets/dom.js";
 import { clip } from "/assets/fitted.js";
-import { clock, number, plural, score } from "/assets/format.js";
+import { clock, number, plural, score, scoreName } from "/assets/format.js";
 import { toStudy } from "/assets/links.js";
 import { badge, meter, table } from "/assets/parts.js";
 
@@ -11,7 +11,8 @@ const WAITS = {
   "device-time": "waits: the tenant's device time for today (UTC) is used up",
 };
 const RANK = { open: 0, paused: 1, closed: 2 };
-const tried = (study) => study.models - study.untried;
+// Models whose trials have ended; those that run are not counted yet.
+export const tried = (study) => study.models - study.untried - study.trials.running;
 
 // The score of the best constant prediction; null if it is not known.
 export const baseline = (study) => (study.data || study.floor !== 0 ? study.floor : null);
@@ -27,7 +28,7 @@ export function studyTable(caption, { pool, withTenants = false, columns = null,
     { name: "Tenant", value: (study) => study.tenant, show: (study) => study.tenant },
     { name: "Best score", align: "right", value: (study) => study.incumbent?.score ?? null,
       show: (study) => h("strong", {}, score(study.incumbent?.score)) },
-    { name: "Metric", align: "metric", value: (study) => study.metric, show: (study) => study.metric },
+    { name: "Metric", align: "metric", value: (study) => study.metric, show: scoreName },
     { name: "Best model", value: (study) => study.incumbent?.model ?? null,
       show: (study) => (study.incumbent ? clip(study.incumbent.model) : "–") },
     { name: "Baseline", align: "right", value: baseline, show: baselineCell },
@@ -45,7 +46,7 @@ export function studyTable(caption, { pool, withTenants = false, columns = null,
     (withTenants || name !== "Tenant") && (columns === null || columns.includes(name)));
   return table(caption, shown, {
     key: (study) => study.id, empty, order,
-    stamp: (study) => [study.name, study.state, study.reason, study.incumbent?.score, study.incumbent?.model,
+    stamp: (study) => [study.name, study.state, study.reason, study.incumbent?.score, study.incumbent?.model, scoreName(study),
       study.untried, study.trials.running, study.gained.last_hour, study.gained.last_day, waiting(study, pool())].join(),
   });
 }
@@ -93,6 +94,6 @@ export function applyEvent(study, event) {
     const gained = event.score - (study.incumbent?.score ?? Math.min(study.floor, event.score));
     study.gained.last_hour += gained;
     study.gained.last_day += gained;
-    study.incumbent = { model: event.model, score: event.score };
+    study.incumbent = { model: event.model, score: event.score, metrics: event.metrics };
   }
 }

@@ -5,13 +5,14 @@ import { ask } from "/assets/dialog.js";
 import { h } from "/assets/dom.js";
 import { field } from "/assets/field.js";
 import { clock, duration, known, number, percent, plural, whole } from "/assets/format.js";
-import { emptyPanel, heading, meter, table } from "/assets/parts.js";
+import { emptyPanel, heading, meter, table, usage } from "/assets/parts.js";
 
 const SECONDS = 3600; // per hour
 
 export async function open(context) {
-  let usage = new Map(); // a tenant -> its part of the overview
-  const share = (each) => usage.get(each.name)?.share ?? null;
+  let parts = new Map(); // a tenant -> its part of the overview
+  const share = (each) => parts.get(each.name)?.share ?? null;
+  const reached = (each) => parts.get(each.name)?.reached;
   const limit = (value, show) => (known(value) ? ` of ${show(value)}` : "");
   const list = table("List of tenants", [
     { name: "Tenant", value: (each) => each.name, show: (each) => each.name },
@@ -21,9 +22,11 @@ export async function open(context) {
     { name: "Device time", align: "right", value: (each) => each.device_seconds,
       show: (each) => duration(each.device_seconds) },
     { name: "Today (UTC)", align: "right", value: (each) => each.device_seconds_today,
-      show: (each) => duration(each.device_seconds_today) + limit(each.limits.device_seconds_per_day, duration) },
+      show: (each) => usage(duration(each.device_seconds_today) +
+        limit(each.limits.device_seconds_per_day, duration), reached(each) === "device-time") },
     { name: "Running", align: "right", value: (each) => each.running_trials,
-      show: (each) => whole(each.running_trials) + limit(each.limits.running_trials, whole) },
+      show: (each) => usage(whole(each.running_trials) + limit(each.limits.running_trials, whole),
+        reached(each) === "running-trials") },
     { name: "Open studies", align: "right", value: (each) => each.open_studies,
       show: (each) => whole(each.open_studies) },
     { name: "Studies", align: "right", value: (each) => each.studies, show: (each) => whole(each.studies) },
@@ -41,7 +44,7 @@ export async function open(context) {
 
   async function read() {
     const [found, overview] = await Promise.all([context.get("/tenants"), context.get("/overview")]);
-    usage = new Map(overview.tenants.map((each) => [each.tenant, each]));
+    parts = new Map(overview.tenants.map((each) => [each.tenant, each]));
     body.replaceChildren(found.items.length ? panel : empty);
     counts.textContent = `${plural(found.items.length, "tenant")}.`;
     list.set(found.items);
