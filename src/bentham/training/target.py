@@ -11,7 +11,7 @@ from bentham.wording import counted
 SHOWN = 3
 
 
-class Target(NamedTuple):
+class ReadTarget(NamedTuple):
     """A target as it will be read; `named` if its classes are named yes and no, not as written."""
 
     counts: ColumnSummary
@@ -29,7 +29,7 @@ def check_spellings(target: ColumnSummary, reads: ColumnType) -> None:
         )
 
 
-def as_read(target: ColumnSummary, reads: ColumnType, task: Task, rows: int) -> Target:
+def as_read(target: ColumnSummary, reads: ColumnType, task: Task, rows: int) -> ReadTarget:
     """Return the target with the counts it has as it will be read."""
     if task == "regression":
         return _numbers(target, rows)
@@ -41,27 +41,27 @@ def as_read(target: ColumnSummary, reads: ColumnType, task: Task, rows: int) -> 
         for text, count in _known_values(target, reads):
             name = names.setdefault(spelling(text), text)  # the most frequent comes first
             merged[name] = merged.get(name, 0) + count
-        return Target(_with_classes(target, merged, target.missing))
+        return ReadTarget(_with_classes(target, merged, target.missing))
     # Classes are texts, also those that are not numbers in a column of numbers.
     present = {"missing": target.missing - target.unread, "unread": 0}
-    return Target(target.model_copy(update=present))
+    return ReadTarget(target.model_copy(update=present))
 
 
-def _numbers(target: ColumnSummary, rows: int) -> Target:
+def _numbers(target: ColumnSummary, rows: int) -> ReadTarget:
     if target.numbers is None:  # the file was inspected by an older version
-        return Target(target)
+        return ReadTarget(target)
     missing = rows - target.numbers
     if missing == target.missing:
-        return Target(target)
+        return ReadTarget(target)
     others = missing - target.missing + target.unread
     note = (
         f"{counted(others, 'row')} whose value of {target.name!r} is not a number "
         f"{'is' if others == 1 else 'are'} not used"
     )
-    return Target(target.model_copy(update={"missing": missing, "unread": others}), (note,))
+    return ReadTarget(target.model_copy(update={"missing": missing, "unread": others}), (note,))
 
 
-def _yes_no(target: ColumnSummary) -> Target:
+def _yes_no(target: ColumnSummary) -> ReadTarget:
     read: dict[bool, dict[str, int]] = {True: {}, False: {}}
     others: list[tuple[str, int]] = []
     for text, count in _known_values(target, "yes-no"):
@@ -89,14 +89,14 @@ def _yes_no(target: ColumnSummary) -> Target:
     missing = target.missing - target.unread + lost
     found = _with_classes(target, classes, missing).model_copy(update={"unread": lost})
     if not lost:
-        return Target(found, named=named)
+        return ReadTarget(found, named=named)
     shown = ", ".join(f"{text!r} ({count:,})" for text, count in others[:SHOWN])
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
     note = (
         f"{counted(lost, 'row')} whose value of {target.name!r} is neither yes nor no "
         f"{'is' if lost == 1 else 'are'} not used: {shown}{more}"
     )
-    return Target(found, (note,), named)
+    return ReadTarget(found, (note,), named)
 
 
 def _known_values(target: ColumnSummary, reads: ColumnType) -> list[tuple[str, int]]:
