@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 import structlog
+from support import inspections
 from support.service_app import Service, serving
 from support.service_cast import FLOWERS
 
 from bentham.core import SharedPrior
 from bentham.service.fold.events import PoolCreated
+from bentham.service.jobs import uploads
 from bentham.service.jobs.uploads import content_key
+from bentham.service.refusals import Invalid
 
 pytestmark = pytest.mark.outside
 
@@ -210,7 +213,7 @@ def test_an_inspection_that_fails_is_logged_with_its_reason(
         patch.setattr("sys.executable", str(killed))
         body = FLOWERS + b"\n"
         response = service.post("/v1/datasets", body, lab, query="name=x.csv", headers=CSV)
-        response.refused(422, "limits on memory and time")
+        response.refused(422, "ended without a result")
     (line,) = (line for line in lines if line["event"] == "an inspection failed")
     assert (line["tenant"], line["file"]) == ("lab", "x.csv")
     assert "SIGKILL" in line["reason"]
@@ -262,3 +265,14 @@ def test_data_added_during_cleanup_stays(service: Service) -> None:
 
     service.run(scenario())
     assert intake.files.size(content_key("lab", added.hash)) is not None
+
+
+def test_an_inspection_that_waits_for_a_busy_machine_is_refused_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CPU time is what a file costs; the clock also runs while other processes do."""
+    monkeypatch.setattr(uploads, "LONGEST_WAIT", 0.0)
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(Invalid, match="the server is too busy; try again later"):
+        asyncio.run(inspections._inspect(path, "csv"))

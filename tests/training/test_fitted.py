@@ -15,7 +15,9 @@ from support.training_data import job, mixed, training, write_csv
 
 from bentham.errors import InvalidInput
 from bentham.training import fitted, fitted_runtime
+from bentham.training import script as scripts
 from bentham.training.catalog import load_catalog
+from bentham.training.dataset import ColumnType
 from bentham.training.fitted import FitJob, fit_model
 from bentham.training.training_plan import Task
 from bentham.training.trial import executed
@@ -123,6 +125,50 @@ def test_wrong_rows_are_refused_and_named(
         options = argparse.Namespace(out=None, id=["customer"], keep=False)
         with pytest.raises(ValueError, match="lacks the column 'customer', which is to be kept"):
             script["predict_file"](model, classes, new, options)
+
+
+@pytest.mark.outside
+def test_values_that_cannot_be_read_are_reported_and_a_closed_pipe_is_no_error(
+    tmp_path: Path,
+) -> None:
+    columns: dict[str, ColumnType] = {"size": "number", "day": "day-first", "vip": "yes-no"}
+    lines = [f"{row},{row % 28 + 1}.3.2024,{'no' if row % 3 else 'yes'},{row}" for row in range(60)]
+    text = "\n".join(["size,day,vip,worth", *lines])
+    plan = training(text, "regression", "r2", columns=columns)
+    spec = load_catalog().algorithms["decision-tree"]
+    source = scripts.script(plan, "tree", spec, spec.defaults)
+    (tmp_path / "data.csv").write_text(text)
+    (tmp_path / "model.py").write_text(source)
+    new = tmp_path / "new.csv"
+    new.write_text("size,day,vip\n" + "many,gestern,perhaps\n1,2.3.2024,yes\n,,\n" * 3)
+
+    def started() -> subprocess.Popen[str]:
+        command = [sys.executable, "model.py", "data.csv", "--predict", new.name]
+        return subprocess.Popen(
+            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, stdout=subprocess.PIPE
+        )
+
+    with started() as process:
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert errors.splitlines() == [
+        "'size': 3 of 9 values are not numbers, such as 'many', and count as missing",
+        "'day': 3 of 9 values are not dates, such as 'gestern', and count as missing",
+        "'vip': 3 of 9 values are not yes or no, such as 'perhaps', and count as missing",
+    ]
+    with started() as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert process.wait(timeout=120) == 0
+    assert "Error" not in errors
+    assert "cannot be written" not in errors
+    new.write_text("size;day;vip\n1,5;2.3.2024;no\n2,5;3.3.2024;no\n")
+    with started() as process:
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert errors.startswith("new.csv lacks the columns 'size', 'day', 'vip'")
 
 
 def test_versions_that_matter_are_told_from_others(monkeypatch: pytest.MonkeyPatch) -> None:

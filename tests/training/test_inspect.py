@@ -8,7 +8,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bentham.training import parquet_file, refusals
+from bentham.training import columns, parquet_file, reading, refusals, written_numbers
+from bentham.training import inspect as inspect_module
 from bentham.training.dataset import (
     LONGEST_COLUMN,
     MOST_COLUMNS,
@@ -113,14 +116,14 @@ def test_a_plain_table_is_described(inspect: Inspect) -> None:
     assert (found.refusal, found.delimiter, found.rows, found.notes) == ("", ",", 20, [])
     assert [each.model_dump(exclude={"values"}) for each in found.columns] == [
         {"name": "a", "type": "number", "missing": 0, "distinct": 20, "rarest": 1, "singles": 20,
-         "whole": False, "numeric": True, "note": "", "predictors": [],
+         "unread": 0, "numbers": 20, "whole": False, "numeric": True, "note": "", "predictors": [],
          "samples": [("0.5", "0.5"), ("1.25", "1.25"), ("2.5", "2.5")]},
         {"name": "b", "type": "category", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
-         "whole": False, "numeric": False, "note": "", "predictors": ["y"],
-         "samples": [("x", "x"), ("z", "z")]},
+         "unread": 0, "numbers": 0, "whole": False, "numeric": False, "note": "",
+         "predictors": ["y"], "samples": [("x", "x"), ("z", "z")]},
         {"name": "y", "type": "number", "missing": 0, "distinct": 2, "rarest": 10, "singles": 0,
-         "whole": True, "numeric": True, "note": "", "predictors": ["b"],
-         "samples": [("0", "0"), ("1", "1")]},
+         "unread": 0, "numbers": 20, "whole": True, "numeric": True, "note": "",
+         "predictors": ["b"], "samples": [("0", "0"), ("1", "1")]},
     ]  # fmt: skip
     assert column(found, "b").values == [("x", 10), ("z", 10)]
 
@@ -174,6 +177,7 @@ def test_a_plain_table_is_described(inspect: Inspect) -> None:
         (["Yes", "0", "no", "1"], "yes-no", ["read as yes (1) or no (0)"]),
         (["Yes", "no", "yes "], "yes-no", ["read as yes (1) or no (0)"]),
         (["true", "false"], "yes-no", []),
+        (["J", "n", "Ja", "NEIN", "j"], "yes-no", ["read as yes (1) or no (0)"]),
         (["Red", "red", "green"], "any-spelling", ["'Red', 'red'", "merged", "category"]),
         (["02139", "10115"], "category", ["begin with 0"]),
         (["same"], "ignored", ["only one value, 'same'"]),
@@ -382,7 +386,7 @@ def test_the_command_limits_its_memory_and_time(tmp_path: Path) -> None:
     assert "memory" in found.refusal
     assert "draw a sample" in found.refusal
     (tmp_path / "slow").write_bytes(b"a,b\n" + b"1,x\n" * 8_000_000)
-    assert "longer than 1 s" in run(tmp_path / "slow", "--seconds", "1").refusal
+    assert "more than 1 s of CPU time" in run(tmp_path / "slow", "--seconds", "1").refusal
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
@@ -412,11 +416,13 @@ def test_inspection_agrees_with_reading(tmp_path: Path, data: st.DataObject) -> 
     for each in found.columns:
         values = as_categories(read[each.name], each.type == "any-spelling")
         numbers = as_numbers(read[each.name])
-        assert each.missing == values.isna().sum()
+        assert each.missing - each.unread == values.isna().sum()
+        assert each.numbers == numbers.notna().sum()
         assert each.distinct == values.nunique()
         assert each.rarest == (values.value_counts().min() if each.distinct else 0)
         if each.type == "number":
-            assert numbers.notna().sum() >= 0.95 * (len(values) - each.missing)
+            assert numbers.notna().sum() >= 0.95 * (len(values) - each.missing + each.unread)
+            assert each.missing == numbers.isna().sum()
             assert each.numeric
         if each.whole:
             assert all(number.is_integer() for number in numbers.dropna())
@@ -429,3 +435,63 @@ def test_random_bytes_are_refused(tmp_path: Path, content: bytes, format: Format
     found = inspect_file(tmp_path / "data", format)
     assert found.refusal
     assert "\n" not in found.refusal
+
+
+def test_numbers_that_seem_to_stand_for_missing_values_are_noted(inspect: Inspect) -> None:
+    rows = [
+        {
+            "income": -999 if row % 25 == 0 else 20_000 + 1290 * row,
+            "visits": -1 if row % 10 == 0 else row % 7,
+            "area": 9999 if row % 20 == 0 else 20_000 + 1290 * row,
+            "price": 5_000_000 if row % 20 == 0 else 10 + row,
+            "mood": (-1, 0, 1)[row % 3],
+            "change": row % 9 - 4,
+            "age": 20 + row % 80,
+        }
+        for row in range(100)
+    ]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    found = {each.name: each.note for each in inspect("\n".join(lines)).columns}
+    assert "4 of its values are -999, far from all others" in found["income"]
+    assert "10 of its values are -1, the only negative value" in found["visits"]
+    assert "5 of its values are 9999, far" in found["area"]
+    assert "5 of its values are 5000000, far" in found["price"]
+    assert [found[name] for name in ("mood", "change", "age")] == [""] * 3
+
+
+def test_values_that_cannot_be_read_count_as_missing(inspect: Inspect) -> None:
+    lines = [f"{row}.5,2024-03-{row % 28 + 1:02},{row % 2}" for row in range(100)]
+    lines[0], lines[1] = "many,yesterday,0", ",2024-01-01,1"
+    found = inspect("\n".join(["size,day,y", *lines]))
+    size, day = column(found, "size"), column(found, "day")
+    assert (size.type, size.missing, size.unread, size.numbers) == ("number", 2, 1, 98)
+    assert (day.type, day.missing, day.unread) == ("date", 1, 1)
+
+
+def test_spellings_of_yes_and_no_are_named_so(inspect: Inspect) -> None:
+    found = column(inspect(table("a,b", "{},false", "{},1", "{},No", "{},True")), "b")
+    assert found.values == [("no", 10), ("yes", 10)]
+
+
+def test_the_numbers_of_a_wide_table_are_read_once(
+    inspect: Inspect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def counting(name: str, real: Callable[..., Any], *values: Any) -> Any:
+        calls.append(name)
+        return real(*values)
+
+    for module, name in (
+        (written_numbers, "number_parts"),
+        (columns, "date_parts"),
+        (reading, "number_parts"),
+        (inspect_module, "formulas_in"),
+    ):
+        monkeypatch.setattr(module, name, partial(counting, name, getattr(module, name)))
+    names = [f"dose {at}" for at in range(40)]
+    found = inspect(table(",".join([*names, "y"]), ",".join(["-{}.5 mg"] * 40 + ["a"]), rows=50))
+    assert {column(found, name).type for name in names} == {"number"}
+    assert set(calls) == {"number_parts", "formulas_in"}
+    assert calls.count("number_parts") <= 2 * len(names) + 15  # without and with a decimal comma
+    assert calls.count("formulas_in") == 1

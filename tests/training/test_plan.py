@@ -309,3 +309,62 @@ def test_other_names_of_a_metric_are_understood(
     target: ColumnSummary, name: str, metric: str
 ) -> None:
     assert planned(target, metric=name).metric == metric
+
+
+def test_a_declared_type_decides_which_rows_of_the_target_are_used() -> None:
+    answers = classes(yes=45, no=40, maybe=15)
+    found = planned(answers, types={"y": "yes-no"})
+    assert (found.classes, found.metric) == (2, "accuracy")
+    assert found.baseline == pytest.approx(45 / 85)
+    assert "2 classes: 'yes' (45), 'no' (40)" in found.notes
+    assert (
+        "15 rows whose value of 'y' is neither yes nor no are not used: 'maybe' (15)" in found.notes
+    )
+    for target, words in (
+        (classes(yes=45, maybe=55), "nothing to predict"),
+        (classes(red=45, green=55), "no value can be read as yes or no"),
+        (classes(yes=90, no=1, maybe=9), "only one row"),
+        (category("y", distinct=30, rarest=3, values=[("yes", 50), ("no", 40)]), "30 distinct"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            planned(target, types={"y": "yes-no"})
+
+
+def test_declared_spellings_of_the_target_are_merged() -> None:
+    found = planned(classes(Red=45, red=20, blue=35), types={"y": "any-spelling"})
+    assert "2 classes: 'Red' (65), 'blue' (35)" in found.notes
+    assert found.classes == 2
+
+
+def test_texts_among_the_numbers_of_a_target_are_left_out_or_classes() -> None:
+    texts = category("y", distinct=60, numeric=True, numbers=70)
+    found = planned(texts, types={"y": "number"}, split=SplitRequest("folds", 40))
+    assert "30 rows whose value of 'y' is not a number are not used" in found.notes
+    assert found.split.folds == 35
+    few = number("y", whole=True, distinct=4, rarest=10, singles=0, missing=10, unread=10,
+        numbers=90, values=[("1", 40), ("2", 30), ("3", 20), ("none", 10)])  # fmt: skip
+    found = planned(few, task="classification", split=SplitRequest("folds", 10))
+    assert (found.classes, found.baseline) == (4, 0.4)
+    assert not any("not used" in note for note in found.notes)
+
+
+def test_merged_answers_are_named_yes_and_no() -> None:
+    note = "'No', 'false', 'yes', '1' are read as yes (1) or no (0)"
+    old = category("y", type="yes-no", distinct=2, rarest=40, note=note,
+        values=[("false", 60), ("1", 40)])  # fmt: skip
+    found = planned(old)
+    assert "2 classes: 'no' (60), 'yes' (40)" in found.notes
+    assert (found.reads, found.positive) == ("yes-no", "yes")
+    with pytest.raises(InvalidInput, match="write them differently"):
+        planned(old, types={"y": "category"})
+    assert planned(classes(Ja=60, Nein=40), types={"y": "yes-no"}).positive is None  # as written
+
+
+def test_classes_that_mean_the_same_answer_are_noted() -> None:
+    (note,) = [
+        each
+        for each in planned(classes(ja=40, j=20, nein=20, n=10, vielleicht=10)).notes
+        if "look alike" in each
+    ]
+    assert "'ja' and 'j'; 'nein' and 'n' look alike" in note
+    assert not any("alike" in each for each in planned(classes(N=50, F=50)).notes)

@@ -215,3 +215,22 @@ def test_a_command_has_no_script() -> None:
     spec = AlgorithmSpec(name="ours", title="Ours", command=("run", "{data}"))
     with pytest.raises(InvalidInput, match="there is no script"):
         script(training("", "regression", "r2"), "ours", spec, {})
+
+
+@pytest.mark.parametrize(("positive", "names"), [("yes", ["no", "yes"]), (None, ["1", "False"])])
+def test_merged_answers_are_named_yes_and_no_except_in_older_plans(
+    positive: str | None, names: list[str], tmp_path: Path
+) -> None:
+    written = ["False", "1", "no", "J", "False", "1", "maybe", ""]
+    text = as_csv(["size", "left"], [[str(row), written[row % 8]] for row in range(80)])
+    plan = training(
+        text, "classification", "accuracy", target="left", columns={"size": "number"}
+    ).model_copy(update={"reads": "yes-no", "positive": positive, "classes": 2})
+    spec = load_catalog().algorithms["random-forest"]
+    model = executed(script(plan, "model", spec, spec.defaults))
+    rows, answers, classes = model["load"](str(write_csv(tmp_path, text)))
+    assert classes == names
+    assert [classes[answer] for answer in answers[:6]] == [
+        names[value] for value in ([0, 1, 0, 1, 0, 1] if positive else [1, 0, 1, 0, 1, 0])
+    ]
+    assert len(rows) == 60

@@ -12,7 +12,7 @@ from bentham.client.connection import Connection, Parameters, segment
 from bentham.errors import ServiceError
 
 Model = TypeVar("Model", bound=BaseModel)
-LONG = 120.0  # timeout in seconds for large files
+LONG = 300.0  # timeout in seconds for large files, which the server may inspect for minutes
 
 
 class Calls:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from bentham.training.dataset import (
@@ -25,6 +26,7 @@ from bentham.training.reading import (
     date_parts,
 )
 from bentham.training.refusals import listed, shown
+from bentham.training.words import means_yes
 from bentham.training.written_numbers import (
     EXAMPLES,
     HALF,
@@ -39,7 +41,9 @@ SAMPLED = 100  # rows among which samples are looked for
 TRIED = 200  # distinct texts among which half must be dates
 WORDS = 5  # per text, on average, in free text
 ID_DIGITS = 9  # whole numbers of this length, all of the same, are hardly quantities
-FAR = 2.0  # of the largest other number: what 9999 must exceed to look like a missing value
+# What a number such as 9999 must exceed to look like a missing value: FAR times the largest other
+# number or the range of the others or, if it is the commonest value, a gap of GAP of that range.
+FAR, GAP = 2.0, 0.05
 ROW_NUMBER = re.compile(r"(.*[^a-z])?(id|index|idx|row|rownames|nr|no|key|unnamed: \d+)", re.I)
 CODE = re.compile(r"\d{4,40}")
 COMPACT_DATE = re.compile(r"[12]\d{7}")
@@ -66,8 +70,10 @@ def odd_column(name: str, column: pd.Series, contents: str) -> ColumnSummary:
     )  # fmt: skip
 
 
-def describe(name: str, column: pd.Series, comma_elsewhere: bool = False) -> ColumnSummary:
-    """Count the values of a column, infer its type and note what is unusual.
+def describe(
+    name: str, column: pd.Series, comma_elsewhere: bool = False
+) -> tuple[ColumnSummary, pd.Series]:
+    """Count the values of a column, infer its type and note what is unusual; return its numbers.
 
     Values of any type are counted as texts, as if they were classes. `comma_elsewhere` decides how
     1,234 and 1.234 are read if the column itself does not tell.
@@ -79,23 +85,36 @@ def describe(name: str, column: pd.Series, comma_elsewhere: bool = False) -> Col
     comma = written is not None and written.with_comma(comma_elsewhere)
     if written is None or not isinstance(column.dtype, pd.StringDtype):
         numbers = as_numbers(column, comma)
-    elif not comma and written.plain.notna().all():
+    elif not comma and written.is_plain:
         numbers = as_numbers(column)
     else:
-        numbers = texts.map(written.read(comma)).astype("float64")
-    kind, note = _type_of(name, column, counts, written, comma, numbers)
+        read = written.read(comma).to_dict()
+        found_in = [read.get(text, math.nan) for text in texts.tolist()]  # quicker than map
+        numbers = pd.Series(found_in, column.index, dtype="float64")
+    found = int(numbers.notna().sum())
+    whole = _are_whole(column, numbers)
+    kind, note = _type_of(name, column, counts, written, comma, numbers, whole)
+    unread = 0
+    if kind in ("number", "decimal-comma"):
+        unread = present - found
+    elif kind in DATES and not pd.api.types.is_datetime64_any_dtype(column.dtype):
+        unread = int(counts[~_are_dates(counts.index.to_series(), kind)].sum())
     if kind == "any-spelling":
         counts = _most_frequent_spellings(counts, as_categories(counts.index.to_series(), True))
     elif kind == "yes-no":
+        spelled = len(counts)
         counts = _most_frequent_spellings(counts, as_yes_no(counts.index.to_series()))
+        if spelled > len(counts):
+            counts.index = pd.Index(["yes" if means_yes(text) else "no" for text in counts.index])
     few = kind in ("category", "any-spelling", "yes-no") or len(counts) <= MOST_VALUES
-    return ColumnSummary(
-        name=name, type=kind, missing=len(column) - present, distinct=len(counts),
+    summary = ColumnSummary(
+        name=name, type=kind, missing=len(column) - present + unread, distinct=len(counts),
         rarest=int(counts.min()) if present else 0, singles=int((counts == 1).sum()),
-        whole=kind != "yes-no" and _are_whole(column, numbers),
-        numeric=bool(numbers.notna().any()), note=note, samples=_samples(column, kind),
+        unread=unread, numbers=found, whole=kind != "yes-no" and whole,
+        numeric=found > 0, note=note, samples=_samples(column, kind, numbers),
         values=_values(counts) if few else [],
     )  # fmt: skip
+    return summary, numbers
 
 
 def _are_whole(column: pd.Series, numbers: pd.Series) -> bool:
@@ -119,6 +138,7 @@ def _type_of(
     written: WrittenNumbers | None,
     comma: bool,
     numbers: pd.Series,
+    whole: bool,
 ) -> tuple[ColumnType, str]:
     present = int(counts.sum())
     if present == 0:
@@ -132,11 +152,14 @@ def _type_of(
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return "date", ""
     if written is None:
-        return _type_of_numbers(name, column, counts, numbers, "number", [])
+        return _type_of_numbers(name, column, counts, numbers, whole, "number", [])
     texts = written.texts
     plain = bool((written.plain.abs() < math.inf).all())  # most columns, and quick
     found = None
-    if not plain or any(map(COMPACT_DATE.fullmatch, texts.iloc[:FEW])):
+    compact = any(map(COMPACT_DATE.fullmatch, texts.iloc[:FEW]))
+    # Of the ways to write a date only 20240301 is a number as well.
+    other = not plain and written.share(written.read(comma).notna()) < MOSTLY
+    if other or compact:
         found = _dates(counts)
     if found is None and not plain:
         found = _spelled_yes_no(counts)
@@ -144,13 +167,13 @@ def _type_of(
         return found
     kind: ColumnType = "decimal-comma" if comma else "number"
     if plain and not written.in_groups:
-        return _type_of_numbers(name, column, counts, numbers, kind, [])
+        return _type_of_numbers(name, column, counts, numbers, whole, kind, [])
     read = written.read(comma)
     share, others = written.share(read.notna()), int(read.isna().sum())
     enough = share >= MOSTLY or (share >= HALF and others <= FEW and read.nunique() > SEVERAL)
     units = written.mixed_units(comma) if enough else []
     if enough and not units:
-        return _type_of_numbers(name, column, counts, numbers, kind, written.notes(comma))
+        return _type_of_numbers(name, column, counts, numbers, whole, kind, written.notes(comma))
     note = ""
     if 0 < len(units) <= EXAMPLES:
         note = (
@@ -237,10 +260,10 @@ def _type_of_numbers(
     column: pd.Series,
     counts: pd.Series,
     numbers: pd.Series,
+    whole: bool,
     kind: ColumnType,
     notes: list[str],
 ) -> tuple[ColumnType, str]:
-    whole = _are_whole(column, numbers)
     name = WORD_ENDS.sub(" ", name)
     padded = (
         any(text.startswith("0") for text in counts.index)
@@ -290,13 +313,23 @@ def _notes_on_numbers(column: pd.Series, numbers: pd.Series, counts: pd.Series) 
 
 def _note_on_stand_ins(numbers: pd.Series) -> list[str]:
     """Return a note on a number such as -999 that seems to stand for a missing value."""
-    found = sorted(STANDS_FOR_MISSING & {float(numbers.min()), float(numbers.max())})
-    for value in found:
-        same, others = numbers == value, numbers[numbers != value].abs()
-        if same.sum() > 1 and len(others) and abs(value) > FAR * others.max():
+    values, rows = np.unique(numbers.dropna().to_numpy(), return_counts=True)
+    for at in (0, -1) if len(values) > 1 else ():
+        value, others = float(values[at]), np.delete(values, at)
+        same, most = int(rows[at]), int(np.delete(rows, at).max())
+        smallest, largest = float(others[0]), float(others[-1])
+        gap = smallest - value if at == 0 else value - largest
+        several, nines = len(others) > FEW, value in STANDS_FOR_MISSING
+        far = (
+            (nines and abs(value) > FAR * max(abs(smallest), abs(largest)))
+            or (nines and several and same > most and gap > GAP * (largest - smallest))
+            or (several and gap > FAR * (largest - smallest))
+        )
+        if same > 1 and (far or (several and value < 0.0 <= smallest)):
+            where = "far from all others" if far else "the only negative value"
             return [
-                f"{same.sum():,} of its values are {number_shown(value)}, far from all others; if "
-                "that stands for a missing value, leave it empty"
+                f"{same:,} of its values are {number_shown(value)}, {where}; if that stands for a "
+                "missing value, leave it empty"
             ]
     return []
 
@@ -352,14 +385,14 @@ def _most_frequent_spellings(counts: pd.Series, merged: pd.Series) -> pd.Series:
     return sums.rename(names).sort_values(ascending=False, kind="stable")
 
 
-def _samples(column: pd.Series, kind: ColumnType) -> list[tuple[str, str]]:
+def _samples(column: pd.Series, kind: ColumnType, numbers: pd.Series) -> list[tuple[str, str]]:
     """Return the first few distinct values, as written and as read."""
     first = column.head(SAMPLED).dropna().drop_duplicates().head(MOST_SAMPLES)
     if first.empty:
         first = column.dropna().head(1)
     texts = as_categories(first)
     if kind in ("number", "decimal-comma"):
-        after = [number_shown(each) for each in as_numbers(first, kind == "decimal-comma")]
+        after = [number_shown(each) for each in numbers[first.index]]
     elif kind == "yes-no":
         after = [number_shown(each) for each in as_yes_no(first)]
     elif kind in DATES:

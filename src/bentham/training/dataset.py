@@ -45,8 +45,10 @@ Sample = Annotated[str, Field(max_length=LONGEST_SAMPLE), AfterValidator(_storab
 class ColumnSummary(BaseModel):
     """One column: its inferred type, and the counts that a choice of target or type depends on.
 
-    `distinct` is the number of distinct values that are not missing, `rarest` the number of rows
-    of the rarest of them, and `singles` the number of values that occur in only one row. `whole`
+    `missing` is the number of rows without a value as the column is read, `unread` those of them
+    with a text that cannot be read so; `numbers` is the number of values that can be read as
+    numbers. `distinct` is the number of distinct values or texts, `rarest` the number of rows of
+    the rarest of them, and `singles` the number of values that occur in only one row. `whole`
     is true if all its numbers are whole. `samples` are a few values as written and as read.
     `values` are the most frequent values with their numbers of rows, for a column of few values.
     `predictors` are the columns that alone predict this one almost perfectly. `note` says what is
@@ -60,6 +62,8 @@ class ColumnSummary(BaseModel):
     missing: Tally
     distinct: Tally
     rarest: Tally
+    unread: Tally = 0
+    numbers: Tally | None = None  # None in files that older versions inspected
     singles: Tally = 0
     whole: bool = False
     numeric: bool = False  # whether it can be read as numbers, whatever its type

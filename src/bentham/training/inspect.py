@@ -28,7 +28,7 @@ from bentham.training.dataset import (
     Inspection,
     is_storable,
 )
-from bentham.training.leakage import predictors
+from bentham.training.leakage import predictors, sampled
 from bentham.training.reading import as_numbers, read_table
 from bentham.training.refusals import FileRefused, listed, shown
 from bentham.training.written_numbers import uses_decimal_comma
@@ -82,13 +82,16 @@ def _inspect(path: Path, format: Format) -> Inspection:  # noqa: A002
     table = read_table(str(path), delimiter if format == "csv" else None)
     _check_same(table, names, rows, format)
     comma = format == "csv" and uses_decimal_comma(table[name] for name in table.columns)
-    columns = [
-        odd_column(name, table[name], odd_columns[name])
-        if name in odd_columns
-        else describe(name, table[name], comma)
-        for name in map(str, table.columns)
-    ]
-    alone = predictors(table, columns)
+    sample, columns = sampled(table), []
+    numbers: dict[str, pd.Series] = {}  # of the sample, so that they are read only once
+    for name in map(str, table.columns):
+        if name in odd_columns:
+            columns.append(odd_column(name, table[name], odd_columns[name]))
+        else:
+            summary, read = describe(name, table[name], comma)
+            columns.append(summary)
+            numbers[name] = read if sample is table else read[sample.index]
+    alone = predictors(sample, columns, numbers)
     columns = [
         column.model_copy(update={"predictors": alone[column.name]})
         if column.name in alone
@@ -172,7 +175,7 @@ def _total_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]
 
 
 def _formula_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[str]:
-    texts = [column.name for column in columns if column.type not in NUMERIC or column.note]
+    texts = [column.name for column in columns if column.type not in NUMERIC or column.unread]
     found = {name: count for name in texts if (count := formulas_in(table[name]))}
     if not found:
         return []
@@ -186,8 +189,8 @@ def _formula_notes(table: pd.DataFrame, columns: list[ColumnSummary]) -> list[st
 def _limit(memory_mib: int, seconds: int) -> None:
     def too_slow(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
         raise FileRefused(
-            f"reading the table takes longer than {seconds} s; draw a sample of the rows, or leave "
-            "out columns"
+            f"reading the table takes more than {seconds} s of CPU time; draw a sample of the "
+            "rows, or leave out columns"
         )
 
     signal.signal(signal.SIGXCPU, too_slow)

@@ -15,10 +15,9 @@ import pandas as pd
 from bentham.training.dataset import (
     DATES,
     MOST_PREDICTORS,
-    NUMERIC,
     ColumnSummary,
 )
-from bentham.training.reading import as_categories, as_numbers, as_yes_no, date_parts
+from bentham.training.reading import as_categories, as_yes_no, date_parts
 
 MOST_ROWS = 5000  # a sample of this size suffices
 ALL_PAIRS = 60  # up to this number of columns, each may be the target
@@ -40,10 +39,18 @@ class Values:
     known: npt.NDArray[np.bool_]
 
 
-def predictors(table: pd.DataFrame, columns: Sequence[ColumnSummary]) -> dict[str, list[str]]:
-    """Return for each column that may be a target those that alone predict it, the best first."""
-    if len(table) > MOST_ROWS:
-        table = table.sample(MOST_ROWS, random_state=0)
+def sampled(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table that `predictors` needs."""
+    return table if len(table) <= MOST_ROWS else table.sample(MOST_ROWS, random_state=0)
+
+
+def predictors(
+    table: pd.DataFrame, columns: Sequence[ColumnSummary], numbers_of: Mapping[str, pd.Series]
+) -> dict[str, list[str]]:
+    """Return for each column that may be a target those that alone predict it, the best first.
+
+    `numbers_of` has the numbers of the columns that hold some.
+    """
     used = [column for column in columns if column.type != "ignored"]
     targets = used
     if len(used) > ALL_PAIRS:
@@ -51,7 +58,12 @@ def predictors(table: pd.DataFrame, columns: Sequence[ColumnSummary]) -> dict[st
         likely = [each for each in used if each.name in ends or TARGET.fullmatch(each.name)]
         few = [each for each in used if each.distinct <= FEW_VALUES and each not in likely]
         targets = [*likely, *few][:ALL_PAIRS]
-    read = {each.name: _numbers(table[each.name], each) for each in used}
+    read = {
+        each.name: numbers_of[each.name]
+        if each.type in ("number", "decimal-comma")
+        else _numbers(table[each.name], each)
+        for each in used
+    }
     numbers = {name: None if column is None else _values(column) for name, column in read.items()}
     groups = {
         each.name: _groups(table[each.name], each, read[each.name], numbers[each.name])
@@ -90,8 +102,6 @@ def _near(
 def _numbers(column: pd.Series, summary: ColumnSummary) -> pd.Series | None:
     if summary.type == "yes-no":
         return as_yes_no(column)
-    if summary.type in NUMERIC:
-        return as_numbers(column, summary.type == "decimal-comma")
     if summary.type in DATES:
         parts = date_parts(column, summary.type)
         return parts["days"].fillna(0.0).where(parts["days"].notna() | parts["hour"].notna()) + (

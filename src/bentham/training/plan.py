@@ -26,13 +26,16 @@ from bentham.training.metrics import (
     metric_named,
     nearest_metric,
 )
+from bentham.training.target import as_read, check_spellings
 from bentham.training.training_plan import (
+    NAMED_YES,
     PlanRequest,
     RowSplit,
     SplitRequest,
     Task,
     TrainingPlan,
 )
+from bentham.training.words import YES, means_yes, spelling
 from bentham.wording import counted, did_you_mean
 
 MOST_CLASSES = 100
@@ -46,7 +49,7 @@ BALANCED = 0.4
 SHOWN_CLASSES = 6
 PUNCTUATION = re.compile(r"(?<=\w)-(?=\w)|[\s_.,;:'\"!?()/]")  # but the signs in A+ and A- matter
 RARE, SHORTEST_TYPED = 0.2, 4  # a typing error is much rarer than the right word, and not short
-YES = ("yes", "y", "true", "t", "on", "1", "positive", "pos")
+AFFIRMATIVE = (*YES, "positive", "pos")
 
 
 def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
@@ -63,28 +66,34 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
             f"target: {target.name!r} holds dates or times, which cannot be predicted; upload "
             "it as a number, such as the days until then, or choose another column"
         )
-    if reads == "category" and target.type == "any-spelling":
-        raise InvalidInput(
-            f"types: values of the target {target.name!r} that differ only in spelling are merged; "
-            "to keep them apart, write them differently in the file"
-        )
+    check_spellings(target, reads)
     if task is None:
         task, note = _inferred_task(target, request, dataset.rows)
         notes.append(note)
+    _check_target(target, task, dataset.rows - target.missing + target.unread)
+    read = as_read(target, reads, task, dataset.rows)
+    target = read.counts
     rows = dataset.rows - target.missing
     _check_target(target, task, rows)
-    if target.note and target.type in (*NUMERIC, "any-spelling"):
+    is_noted = target.type in ("any-spelling", "yes-no") or (
+        # As classes, values that are not numbers do not count as missing.
+        target.type in NUMERIC and (task == "regression" or columns[target.name].unread == 0)
+    )
+    if target.note and is_noted:
         # Merged spellings of the target cannot be kept apart, see above.
         advice = "; set its type to category" if target.type == "any-spelling" else "\n"
         notes.append(f"{target.name!r}: {target.note.partition(advice)[0]}")
     shares = _class_shares(target) if task == "classification" else []
     metric = _metric(request.metric, task, shares)
     positive = _positive(shares) if metric == "average-precision" else None
-    notes += [*_class_notes(target, shares, positive), *_alike_notes(shares)]
+    notes += [
+        *_class_notes(target, shares, positive),
+        *_alike_notes(shares),
+    ]
     notes += _leakage_notes(target)
-    if target.missing:
-        are = "is" if target.missing == 1 else "are"
-        without = counted(target.missing, "row")
+    notes += read.notes
+    if empty := target.missing - target.unread:
+        are, without = "is" if empty == 1 else "are", counted(empty, "row")
         notes.append(f"{without} without a value of {target.name!r} {are} not used")
     types = {name: _type_of(columns[name], request) for name in columns if name != target.name}
     used: dict[str, ColumnType] = {name: kind for name, kind in types.items() if kind != "ignored"}
@@ -107,7 +116,7 @@ def plan(dataset: DataFile, request: PlanRequest) -> TrainingPlan:
         metric=metric,
         classes=target.distinct if task == "classification" else 0,
         columns=used, split=split, reads=reads if reads != "ignored" else None,
-        positive=positive,
+        positive=NAMED_YES if read.named else positive,
         baseline=baseline(metric, [share for _, share in shares], dict(shares).get(positive or "")),
         notes=_limited(filter(None, notes)),
     )  # fmt: skip
@@ -193,7 +202,7 @@ def _positive(shares: Sequence[tuple[str, float]]) -> str | None:
     """Return the class that average precision is about: yes rather than no, else the rarer."""
     if len(shares) != 2:
         return None
-    affirmative = [name for name, _ in shares if name.lower() in YES]
+    affirmative = [name for name, _ in shares if name.lower() in AFFIRMATIVE]
     return affirmative[0] if len(affirmative) == 1 else shares[-1][0]
 
 
@@ -211,13 +220,16 @@ def _class_notes(
 def _alike_notes(shares: Sequence[tuple[str, float]]) -> list[str]:
     """Return a note on classes that may be the same one: they are not merged.
 
-    Their letters are the same, or a rare class is one typing error away from a frequent one.
+    Their letters are the same, both mean yes or no, or a rare class is one typing error away from a
+    frequent one.
     """
     alike = [
         f"{first!r} and {second!r}"
         for place, (first, share) in enumerate(shares)
         for second, other in shares[place + 1 :]
-        if _letters(first) == _letters(second) or (other <= RARE * share and _typo(first, second))
+        if _letters(first) == _letters(second)
+        or _answer_alike(first, second)
+        or (other <= RARE * share and _typo(first, second))
     ]
     if not alike:
         return []
@@ -225,6 +237,16 @@ def _alike_notes(shares: Sequence[tuple[str, float]]) -> list[str]:
         f"warning: the classes {'; '.join(alike[:SHOWN_CLASSES])} look alike but are kept apart; "
         "if they mean the same, write them in the same way"
     ]
+
+
+def _answer_alike(first: str, second: str) -> bool:
+    """Whether both mean yes, or both mean no; single letters must begin the other, as in j and ja.
+
+    Otherwise letters that name something else, such as F and N, would look alike.
+    """
+    first, second = sorted((spelling(first), spelling(second)), key=len)
+    same = means_yes(first) is not None and means_yes(first) == means_yes(second)
+    return same and (len(first) > 1 or second.startswith(first))
 
 
 def _letters(name: str) -> str:

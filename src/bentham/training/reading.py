@@ -8,11 +8,7 @@ from datetime import date
 
 import pandas as pd
 
-# Texts that stand for a missing value, in lower case.
-MISSING = [
-    "", "na", "n/a", "n.a.", "#n/a", "nan", "nat", "null", "none", "\\n", "?", ".", "-", "--",
-    "\u2013", "\u2014", "(blank)", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
-]  # fmt: skip
+from bentham.training.words import MISSING, NO, YES
 
 
 def read_table(path: str, delimiter: str | None) -> pd.DataFrame:
@@ -157,9 +153,7 @@ def as_categories(column: pd.Series, any_spelling: bool = False) -> pd.Series:
 
 def as_yes_no(column: pd.Series) -> pd.Series:
     """Return a column as 1 for yes, true and the like, 0 for no and false; others are missing."""
-    yes = "1 yes y true t on ja wahr oui vrai si sí verdadero vero sim verdadeiro tak да ✓ ✔ ☑"
-    no = "0 no n false f off nein falsch non faux falso nee nej não nao nie нет ✗ ✘ ☐"
-    words = {**dict.fromkeys(yes.split(), 1.0), **dict.fromkeys(no.split(), 0.0)}
+    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     return as_categories(column, True).map(words).astype("float64")
 
 

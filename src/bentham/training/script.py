@@ -27,7 +27,8 @@ from bentham.training.dataset import DATES
 from bentham.training.metrics import METRICS
 from bentham.training.parameters import Setting
 from bentham.training.spaces import AlgorithmSpec
-from bentham.training.training_plan import TrainingPlan
+from bentham.training.training_plan import NAMED_YES, TrainingPlan
+from bentham.training.words import MISSING, NO, YES
 
 _WIDTH = 100
 _RANKED = ("roc-auc", "average-precision")
@@ -53,7 +54,8 @@ def script(
         "DATASET": training.name,
         "SHA256": training.hash,
         "DELIMITER": training.delimiter if training.format == "csv" else None,
-        "MISSING": _missing(),
+        "MISSING": list(MISSING),
+        **({"YES": list(YES), "NO": list(NO)} if _reads_yes_no(training) else {}),
         "TARGET": training.target,
         **({"POSITIVE": training.positive} if training.task == "classification" else {}),
         **({"DECIMAL_COMMA": True} if training.reads == "decimal-comma" else {}),
@@ -102,12 +104,16 @@ def _check(training: TrainingPlan, algorithm: AlgorithmSpec) -> None:
         raise InvalidInput("there are no columns to learn from; choose other data")
 
 
+def _reads_yes_no(training: TrainingPlan) -> bool:
+    return "yes-no" in {*training.columns.values(), training.reads}
+
+
 def _loading_sources(training: TrainingPlan) -> list[str]:
     kinds = {*training.columns.values(), training.reads}
     needed = ["read_table", "without_spaces", "as_categories"]
     if kinds & {"number", "decimal-comma"} or training.task == "regression":
         needed += ["as_numbers", "number_parts"]
-    if "yes-no" in kinds:
+    if _reads_yes_no(training):
         needed.append("as_yes_no")
     if kinds & set(DATES):
         needed.append("date_parts")
@@ -119,6 +125,8 @@ def _loading_sources(training: TrainingPlan) -> list[str]:
             *sources,
             load.replace(", DECIMAL_COMMA)", f", {comma})" if comma != "False" else ")"),
         ]
+    if training.reads == "yes-no" and training.positive == NAMED_YES:
+        return [*sources, function_source("load_yes_no", "load")]
     if training.reads in MERGED:
         return [*sources, merged_source(training), function_source("load_spellings", "load")]
     return [*sources, function_source("load_classes", "load")]
@@ -142,7 +150,7 @@ def _evaluation_sources(training: TrainingPlan) -> list[str]:
         helpers.append("label_metrics")
     if judge in ("judge_numbers", "judge_probabilities"):
         helpers.append("compared")
-    rest = [*helpers, "evaluate", "fit", "read_rows", "predict", "predict_file"]
+    rest = [*helpers, "evaluate", "fit", "read_rows", "unread", "predict", "predict_file"]
     rest += ["add_prediction_options", "main"]
     renamed = [function_source(split, "split"), function_source(judge, "judge")]
     return [*renamed, *map(function_source, rest)]
@@ -200,13 +208,6 @@ def _imports() -> dict[str, tuple[str, str]]:
             elif isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("bentham"):
                 found |= {each.name: (node.module or "", each.name) for each in node.names}
     return found
-
-
-def _missing() -> list[str]:
-    for node in _trees()[0][1].body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MISSING":
-            return list(ast.literal_eval(node.value))
-    raise AssertionError("reading.py has no MISSING")
 
 
 def function_source(name: str, alias: str = "") -> str:

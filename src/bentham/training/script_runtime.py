@@ -6,7 +6,9 @@ they use only pandas, numpy and scikit-learn, and no other function of Bentham.
 
 import argparse
 import hashlib
+import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
-from bentham.training.reading import as_categories, as_numbers, read_table
+from bentham.training.reading import as_categories, as_numbers, as_yes_no, read_table
 
 # Each script sets its own values.
 DELIMITER: str | None = None
@@ -80,6 +82,14 @@ def load_spellings(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
     numbers = {key: classes.index(name) for key, name in names.items()}
     codes = np.array([numbers[key] for key in target[known]], dtype=np.int64)
     return features(table[known]), codes, classes
+
+
+def load_yes_no(path: str) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
+    """Return features, class numbers and class names; rows that say neither are left out."""
+    table = read_table(path, DELIMITER)
+    target = as_yes_no(table[TARGET])
+    known = target.notna()
+    return features(table[known]), target[known].to_numpy(dtype=np.int64), ["no", "yes"]
 
 
 def merged(_target: pd.Series) -> pd.Series:
@@ -249,7 +259,9 @@ def read_rows(path: str) -> pd.DataFrame:
     parquet = path.lower().endswith((".parquet", ".pq"))
     delimiter = None if parquet else DELIMITER or ","
     try:
-        table = read_table(path, delimiter)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", pd.errors.ParserWarning)
+            table = read_table(path, delimiter)
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror or error})") from None
     except Exception as error:
@@ -261,7 +273,30 @@ def read_rows(path: str) -> pd.DataFrame:
         several = "s" if len(lacking) > 1 else ""
         hint = f"; its columns must be separated by {delimiter!r}" if table.shape[1] == 1 else ""
         raise ValueError(f"{path} lacks the column{several} {names}, which the model needs{hint}")
+    if any(issubclass(each.category, pd.errors.ParserWarning) for each in warned):
+        raise ValueError(
+            f"{path} cannot be read as a table (its lines have more values than names)"
+        )
     return table
+
+
+def unread(table: pd.DataFrame) -> list[str]:
+    """Return a message for each column with values that cannot be read, and so count as missing."""
+    found = []
+    rows = features(table)
+    for name, kind in COLUMNS.items():
+        if kind in ("category", "any-spelling"):
+            continue
+        dates = kind in ("date", "day-first", "month-first")
+        parts = [f"{name} (days)", f"{name} (hour)"] if dates else [name]
+        lost = table[name].notna() & rows[parts].isna().all(axis=1)
+        if lost.any():
+            what = "dates" if dates else "yes or no" if kind == "yes-no" else "numbers"
+            found.append(
+                f"{name!r}: {lost.sum():,} of {len(table):,} values are not {what}, such as "
+                f"{str(table[name][lost].iloc[0])[:40]!r}, and count as missing"
+            )
+    return found
 
 
 def predict(
@@ -299,9 +334,14 @@ def predict_file(model: Any, classes: list[str], path: str, options: argparse.Na
     if ignored:
         names = ", ".join(map(repr, ignored[:20])) + (", ..." if len(ignored) > 20 else "")
         print(f"Ignored, since the model does not use them: {names}", file=sys.stderr)
+    for text in unread(table):
+        print(text, file=sys.stderr)
     predicted = predict(model, classes, table, kept)
     try:
         predicted.to_csv(options.out or sys.stdout, index=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # a reader such as head has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         raise ValueError(f"{options.out} cannot be written ({error.strerror or error})") from None
 

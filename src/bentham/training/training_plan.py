@@ -10,6 +10,7 @@ from bentham.training.dataset import ColumnType, Format
 
 Task = Literal["classification", "regression"]
 SplitKind = Literal["holdout", "folds"]
+NAMED_YES, NAMED_NO = "yes", "no"  # the classes of a yes-no target of several spellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class TrainingPlan(BaseModel):
     """Everything that a score depends on, except the model.
 
     `columns` are those to learn from, with their types, in the order of the file; `reads` is the
-    type of the target, `positive` the class that average precision is about (of two classes).
+    type of the target, `positive` the class that average precision is about (of two classes); with
+    other metrics it is given only if the classes are named yes and no, however they are written.
     `classes` is the number of classes, 0 in regression. `baseline` is the score of the best
     constant prediction. `notes` say what was inferred and how unusual data is handled.
     """

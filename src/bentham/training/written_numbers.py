@@ -17,6 +17,7 @@ TRIED = 200  # distinct texts among which there must be a number, or none is
 EXAMPLES = 3
 DECIMAL_COMMA = re.compile(r"\D*[\d.\s]*,(\d{1,2}|\d{4,})\D*")  # cannot be a thousands separator
 THOUSANDS_POINT = re.compile(r"[^\d.,]*[1-9]\d{0,2}(\.\d{3})+[^\d.,]*")
+DIGITS = re.compile(r"[\d.,'\u2019\s]+")
 MULTIPLIERS = {"k", "K", "M", "B", "bn"}
 CURRENCY = re.compile(r"[A-Z]{0,3}[$¢-¥\u20a0-\u20cf]|[A-Z]{3}|S?Fr\.?|Rs\.?|kr\.?|zł")
 
@@ -29,6 +30,9 @@ class WrittenNumbers:
         self.texts = counts.index.to_series()
         self.rows = counts.to_numpy()
         self.plain = pd.to_numeric(self.texts, errors="coerce").astype("float64")
+        self.is_plain = bool(self.plain.notna().all())
+        self._read: dict[bool, pd.Series] = {}
+        self._units: dict[bool, dict[str, float]] = {}
 
     @cached_property
     def parts(self) -> dict[bool, pd.DataFrame]:
@@ -37,9 +41,9 @@ class WrittenNumbers:
         Long lists of texts take long to read, so a sample of them must contain a number.
         """
         sample = self.texts.iloc[:: max(1, len(self.texts) // TRIED)]
-        found = self.plain[sample.index].notna().any() or any(
-            number_parts(sample, comma)["number"].notna().any() for comma in (False, True)
-        )
+        if len(sample) == len(self.texts) or self.plain[sample.index].notna().any():
+            return {comma: number_parts(self.texts, comma) for comma in (False, True)}
+        found = any(number_parts(sample, comma)["number"].notna().any() for comma in (False, True))
         texts = self.texts if found else self.texts.iloc[:0]
         return {
             comma: number_parts(texts, comma).reindex(self.texts.index) for comma in (False, True)
@@ -53,7 +57,12 @@ class WrittenNumbers:
 
     def read(self, comma: bool) -> pd.Series:
         """Return the numbers as `as_numbers` does."""
-        if not comma and self.plain.notna().all():
+        if comma not in self._read:
+            self._read[comma] = self._numbers(comma)
+        return self._read[comma]
+
+    def _numbers(self, comma: bool) -> pd.Series:
+        if not comma and self.is_plain:
             return _finite(self.plain)
         own, other = self.parts[comma]["number"], self.parts[not comma]["number"]
         if comma:
@@ -85,6 +94,11 @@ class WrittenNumbers:
 
     def units(self, comma: bool) -> dict[str, float]:
         """Return the fraction of the numbers that have each unit; "" stands for none."""
+        if comma not in self._units:
+            self._units[comma] = self._shares_of_units(comma)
+        return self._units[comma]
+
+    def _shares_of_units(self, comma: bool) -> dict[str, float]:
         own, other = self.parts[comma], self.parts[not comma]
         units = own["unit"].where(own["number"].notna(), other["unit"]).tolist()
         found: dict[str, int] = {}
@@ -119,9 +133,13 @@ class WrittenNumbers:
             return [unclear, *units]
         notes = []
         if len(changed):
-            forms = changed.str.replace(r"[\d.,'\u2019\s]+", "0", regex=True)
-            examples = [*changed[~forms.duplicated()].iloc[:EXAMPLES]]
-            readings = [f"{shown(text)} as {number_shown(read[text])}" for text in examples]
+            examples: dict[str, str] = {}  # by form
+            for text in changed.tolist():
+                examples.setdefault(DIGITS.sub("0", text), text)
+            readings = [
+                f"{shown(text)} as {number_shown(read[text])}"
+                for text in [*examples.values()][:EXAMPLES]
+            ]
             notes.append(", ".join(readings).replace(" as ", " is read as ", 1))
         own, other = self.parts[comma]["number"], self.parts[not comma]["number"]
         others = self.texts[own.isna() & other.notna() & (comma | self.plain.isna())]

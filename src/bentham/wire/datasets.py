@@ -39,9 +39,10 @@ Note = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_storable)]
 class Column(ResponseBody):
     """A column: its inferred type, and what the choice of target or type depends on.
 
-    `missing` is the number of missing values, `distinct` the number of distinct other values,
-    `rarest` the number of rows with the rarest of them, and `singles` the number of values that
-    occur in only one row. `whole` means that all its numbers are integers. `samples` are a few
+    `missing` is the number of rows without a value as the column is read, including the `unread`
+    ones that hold a text which cannot be read so. `distinct` is the number of distinct values or
+    texts, `rarest` the number of rows with the rarest of them, and `singles` the number of values
+    that occur in only one row. `whole` means that all its numbers are integers. `samples` are a few
     values, as written and as read. `values` are the most frequent values with their numbers of
     rows, if the column has few values. `predictors` are columns that alone predict this one almost
     perfectly. `note` describes irregularities and how they are handled.
@@ -50,6 +51,8 @@ class Column(ResponseBody):
     name: ColumnName
     type: ColumnType
     missing: Tally
+    unread: Tally = 0
+    numbers: Tally | None = None  # how many values can be read as numbers; None: not counted
     distinct: Tally
     rarest: Tally
     singles: Tally = 0

@@ -54,8 +54,9 @@ class Training(ResponseBody):
 
     `columns` are those to learn from, with their types, in the order of the file; `reads` is the
     type of the target. `classes` is the number of classes, 0 for regression; `positive` is the one
-    of two classes that average precision is about. `baseline` is the score of the best constant
-    prediction. `notes` say what was inferred, and how irregularities in the data are handled.
+    of two classes that average precision is about, or `yes` if the classes are named yes and no.
+    `baseline` is the score of the best constant prediction. `notes` say what was inferred, and how
+    irregularities in the data are handled.
     """
 
     dataset: str  # the id
