@@ -1,8 +1,13 @@
-"""Make tests/golden: one recorded run per policy. Run it only if decisions are meant to change.
+"""Make recordings in tests/golden: one run per policy, and one with a learned prior.
 
-Run `python tools/make_golden.py`, then explain in the changelog why the decisions changed.
+    python tools/make_golden.py NAME ...
+
+makes those of the named policies; `learned` is the one with a learned prior. An existing recording
+proves that old recordings replay, so do not make it again unless its decisions are meant to change,
+and explain in the changelog why they do.
 """
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +15,7 @@ from bentham.sim import POLICY_NAMES, Disturbances, write_recording
 from bentham.sim.experiment import Experiment, run_experiment
 from bentham.tables import load_table
 
+LEARNED = "learned"
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 
 
@@ -25,10 +31,20 @@ def golden_experiment() -> Experiment:
     )
 
 
+def make(name: str) -> None:
+    """Write one recording."""
+    if name == LEARNED:
+        learned = replace(golden_experiment(), prior="learned", costs="learned", warm_start=None)
+        outcome = run_experiment(learned, None, seed=1)
+    else:
+        outcome = run_experiment(golden_experiment(), name, seed=1)
+    write_recording(GOLDEN / f"{name}.jsonl", outcome.recording())
+
+
 if __name__ == "__main__":
-    GOLDEN.mkdir(exist_ok=True)
-    for policy in POLICY_NAMES:
-        outcome = run_experiment(golden_experiment(), policy, seed=1)
-        write_recording(GOLDEN / f"{policy}.jsonl", outcome.recording())
-    learned = replace(golden_experiment(), prior="learned", costs="learned", warm_start=None)
-    write_recording(GOLDEN / "learned.jsonl", run_experiment(learned, None, seed=1).recording())
+    known = [*POLICY_NAMES, LEARNED]
+    names = sys.argv[1:]
+    if not names or not set(names) <= set(known):
+        sys.exit(f"name one or more recordings to make: {', '.join(known)}")
+    for each in names:
+        make(each)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from rich.console import Console, Group
 from rich.text import Text
-from support.canned import DECISION, NEXT, ROUTES, STUDY, TRIAL, WHATIF
+from support.canned import DECISION, NEXT, ROUTES, SESSION, STUDY, TRIAL, WHATIF
 from support.clients import TOKEN
 from support.commands import Bentham, assert_refused
 from support.servers import Canned
 
 from bentham.cli.remote import status
 from bentham.cli.remote.arguments import seconds_of, time_of
-from bentham.cli.remote.formatting import file_name, number, span
+from bentham.cli.remote.formatting import file_name, moment, number, span
 from bentham.cli.worker import device_names
 from bentham.client import Client
 from bentham.errors import InvalidInput, Unavailable
@@ -417,3 +417,28 @@ def test_the_live_status_survives_an_outage_that_begins_with_the_first_update(
     out = capsys.readouterr().out
     assert "all is well" in out
     assert "the server is down" in out
+
+
+def test_trials_are_listed_with_their_study(bentham: Bentham, canned: Canned) -> None:
+    trial = {**TRIAL, "study_name": "churn", "model": "forest", "dataset": "d" * 40}
+    canned.responses["GET /v1/trials"] = {"items": [trial], "next": None}
+    assert "vision/churn" in bentham("trial", "list").out
+    canned.responses["GET /v1/session"] = {**SESSION, "role": "tenant", "tenant": "vision"}
+    (row,) = (line for line in bentham("trial", "list").out.splitlines() if TRIAL["id"] in line)
+    assert [cell.strip() for cell in row.split("│")][2:4] == ["churn", "forest"]
+
+
+def test_a_token_that_was_revoked_before(bentham: Bentham, canned: Canned) -> None:
+    token = {**canned.responses["GET /v1/tokens"]["items"][0], "revoked": 1.8e9}  # type: ignore[index]
+    canned.responses["GET /v1/tokens"] = {"items": [token]}
+    canned.responses[f"DELETE /v1/tokens/{token['id']}"] = token
+    done = bentham("token", "revoke", token["id"])  # no confirmation: nothing changes
+    assert done.out == f"Token {token['id']} was revoked at {moment(1.8e9)}.\n"
+
+
+def test_one_device_away_is_not_the_first(bentham: Bentham, canned: Canned) -> None:
+    assert "; since " in bentham("status", "--once").out
+    overview: Any = canned.responses["GET /v1/overview"]
+    devices = {**overview["devices"], "away": 2}
+    canned.responses["GET /v1/overview"] = {**overview, "devices": devices}
+    assert "; the first since " in bentham("status", "--once").out

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ from support.servers import PROBLEM, Scripted, reply, scripted
 
 import bentham
 from bentham.client import Client
+from bentham.client.datasets import DataCalls
 from bentham.errors import (
+    InvalidInput,
     NotFound,
     Refused,
     ServiceError,
@@ -86,6 +89,28 @@ def test_a_silent_server_causes_a_timeout() -> None:
         client.overview()
 
 
+@pytest.mark.parametrize(("code", "remedy"), [(18, "SSL_CERT_FILE"), (10, "check the address")])
+def test_a_certificate_that_is_refused(code: int, remedy: str) -> None:
+    refusal = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    refusal.verify_code, refusal.verify_message = code, "the cause"
+
+    def handler(_: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("failed") from refusal
+
+    time = Time()
+    with pytest.raises(ServiceError, match=rf"certificate of .*\(the cause\); .*{remedy}"):
+        connected(handler, time).send("GET", "/v1/x")
+    assert time.slept == []  # a retry would not help
+
+
+def test_certificates_are_read_for_this_machine_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    with pytest.raises(InvalidInput, match="SSL_CERT_FILE"):
+        Client("https://localhost:1", TOKEN)
+
+
 def test_pauses_double_and_end_with_patience() -> None:
     time = Time()
     connection = connected(answering(503, problem(503, "the storage is away")), time)
@@ -108,6 +133,17 @@ def test_retry_after_is_honoured() -> None:
 
     assert connected(handler, time).send("GET", "/v1/x") == b"{}"
     assert requests == [0.0, 7.0, 14.0]
+
+
+def test_a_download_is_repeated_until_it_begins() -> None:
+    time, replies = Time(), [503, 503, 200]
+
+    def handler(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(replies.pop(0), content=b"a,b", headers={"Retry-After": "1"})
+
+    calls = DataCalls(connected(handler, time))
+    assert b"".join(calls.dataset_content("ds_0")) == b"a,b"
+    assert time.slept == [1.0, 1.0]
 
 
 def test_a_pause_longer_than_patience_is_not_begun() -> None:

@@ -98,6 +98,11 @@ def test_limits_on_running_trials_apply() -> None:
     assert any("Daily limits on device time" in note for note in found["notes"])
 
 
+def test_a_study_that_tries_every_model_has_no_stop_rule() -> None:
+    found = ask(two_studies(stop={"gain_share": 0.0}))
+    assert not any("stop rule" in note for note in found["notes"])
+
+
 @pytest.mark.parametrize(
     ("stop", "ends"),
     [

@@ -32,5 +32,5 @@ def test_times_leave_out_what_waits_on_purpose() -> None:
         summary.write()
         summary.write()
     (line,) = lines
-    assert (line["count"], line["errors"]) == (102, 1)
+    assert (line["count"], line["errors"], line["statuses"]) == (102, 1, "1 with 503")
     assert (line["p50_milliseconds"], line["p99_milliseconds"]) == (50.0, 99.0)

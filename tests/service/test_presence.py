@@ -152,7 +152,7 @@ def test_work_that_waits_while_no_device_is_alive_is_said_once(service: Service)
         ("device away", {"device": "gpu", "silent_seconds": 60.0}),
         ("work waits and no device is alive", {"tenants": 1, "devices_away": 1}),
         ("device back", {"device": "gpu"}),
-        ("no work waits for a device any more", {"devices": 1}),
+        ("a device is alive again", {"devices": 1}),
         ("study closed", {"study": "s", "tenant": "busy", "reason": "closed by request"}),
     ]  # fmt: skip
 
@@ -207,9 +207,28 @@ def test_a_reached_limit_is_logged_once(service: Service) -> None:
         service.lease(device)
         assert service.get("/v1/overview")["tenants"][0]["reached"] == "running-trials"
     reached = [line for line in lines if line["event"] == "limit reached"]
-    assert [(line["tenant"], line["limit"], line["most"]) for line in reached] == [
-        ("a", "running-trials", 1)
+    fields = ("tenant", "limit", "running", "allowed")
+    assert [tuple(line[name] for name in fields) for line in reached] == [
+        ("a", "running-trials", 1, 1)
     ]
+
+
+def test_a_used_up_day_is_logged_with_its_end(service: Service) -> None:
+    tenant = service.tenant("a", limits={"device_seconds_per_day": 20.0})
+    device = service.device()
+    service.study(tenant, models=20)
+    with structlog.testing.capture_logs() as lines:
+        lease = service.lease(device)
+        service.clock.advance(25.0)
+        service.report(device, lease, score=0.5).ok()
+        service.device("gpu", device)  # its worker was started again
+    (line,) = (line for line in lines if line["event"] == "limit reached")
+    assert (line["limit"], line["used_seconds"], line["allowed_seconds"]) == (
+        "device-seconds-per-day", 25.0, 20.0
+    )  # fmt: skip
+    assert line["until"].endswith(" 00:00 UTC")
+    told = [line["event"] for line in lines if line["event"].startswith("device ")]
+    assert told == ["device registered again"]
 
 
 def test_the_status_says_what_runs_and_why_the_rest_waits(service: Service) -> None:

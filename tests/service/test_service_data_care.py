@@ -7,6 +7,7 @@ from os import getpid
 from pathlib import Path
 
 import pytest
+import structlog
 from support.service_app import Service, serving
 from support.service_cast import FLOWERS
 
@@ -197,6 +198,22 @@ def test_one_of_two_copies_can_be_dropped(service: Service) -> None:
     assert lease["study"] == study["id"]
     got = service.request("GET", f"/v1/trials/{lease['trial']}/data", token=runner)
     assert got.body == FLOWERS
+
+
+def test_an_inspection_that_fails_is_logged_with_its_reason(
+    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lab, killed = service.tenant("lab"), tmp_path / "killed"
+    killed.write_text("#!/bin/sh\nkill -9 $$\n")
+    killed.chmod(0o700)
+    with monkeypatch.context() as patch, structlog.testing.capture_logs() as lines:
+        patch.setattr("sys.executable", str(killed))
+        body = FLOWERS + b"\n"
+        response = service.post("/v1/datasets", body, lab, query="name=x.csv", headers=CSV)
+        response.refused(422, "limits on memory and time")
+    (line,) = (line for line in lines if line["event"] == "an inspection failed")
+    assert (line["tenant"], line["file"]) == ("lab", "x.csv")
+    assert "SIGKILL" in line["reason"]
 
 
 def test_a_full_disk_is_reported_and_blocks_no_later_upload(

@@ -93,6 +93,8 @@ class TestLimits:
         across = service.lease(device)
         assert across["study"] == mine
         service.clock.set(midnight + 15.0)
+        used = service.get("/v1/tenants/one")  # both include the running trial
+        assert (used["device_seconds_today"], used["device_seconds"]) == (15.0, 35.0)
         service.report(device, across, score=0.5).refused(409)  # the lease has expired
         assert service.get("/v1/tenants/one")["device_seconds_today"] == 15.0
         assert service.get("/v1/tenants/one")["device_seconds"] == 35.0
@@ -324,8 +326,11 @@ class TestNegligibleGains:
         service.request("DELETE", f"/v1/datasets/{dataset}", token=token).ok()
         path = f"/v1/studies/{study}/reopen"
         service.post(path, None, token).refused(409, "was dropped; upload the same file again")
-        service.dataset(token)
+        again = service.dataset(token)["id"]
         assert service.post(path, None, token).ok()["state"] == "open"
+        assert again != dataset
+        dropped = service.request("DELETE", f"/v1/datasets/{again}", token=token)
+        dropped.refused(409, "close it first")
 
 
 class TestPauses:

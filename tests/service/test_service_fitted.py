@@ -104,6 +104,15 @@ def test_a_fit_is_a_trial_of_its_own(service: Service, lab: str, device: str, st
     assert service.lease(device)["purpose"] == "score"
 
 
+def test_what_is_no_zip_is_refused(service: Service, lab: str, device: str, study: str) -> None:
+    ask(service, lab, study).ok()
+    lease = service.lease(device)
+    for content in (b"", b"P", b"not a model"):
+        upload(service, device, lease, content).refused(422, "a zip file")
+    assert files(service) == []
+    upload(service, device, lease).ok()
+
+
 def test_lost_and_failed_fits_are_tried_again_up_to_the_limit(
     service: Service, lab: str, device: str, study: str
 ) -> None:

@@ -118,7 +118,12 @@ WHATIF: dict[str, Any] = {
     "notes": [f"Limits {LONG}"],
 }  # fmt: skip
 REDACTED = {name: value for name, value in ISSUED.items() if name != "secret"}
+SESSION: dict[str, Any] = {
+    "id": "0123456789ab", "role": "admin", "tenant": None, "csrf": None, "version": "0.1.0",
+    "largest_upload": 2**26, "events": [], "no_device": False,
+}  # fmt: skip
 ROUTES: dict[str, object] = {
+    "GET /v1/session": SESSION,
     "GET /v1/tenants": {"items": [TENANT, {**TENANT, "name": "n" * 63}]},
     "GET /v1/tenants/vision": {**TENANT, "limits": {"device_seconds_per_day": 3600.0}},
     "POST /v1/tenants": TENANT,

@@ -10,15 +10,16 @@ from pathlib import Path
 from bentham.service.jobs import uploads
 
 _inspect = uploads._inspected
-_outputs: dict[tuple[str, str], bytes] = {}
+_outputs: dict[tuple[str, str], tuple[bytes, str]] = {}
 
 
-async def inspect_once(path: Path, shape: str) -> bytes:
+async def inspect_once(path: Path, shape: str) -> tuple[bytes, str]:
     """Return the output of an inspection, from the process or from an earlier inspection."""
     key = hashlib.sha256(path.read_bytes()).hexdigest(), shape
-    output = _outputs.get(key) or await _inspect(path, shape)
-    _outputs[key] = output
-    return output
+    found = _outputs.get(key) or await _inspect(path, shape)
+    if found[0]:
+        _outputs[key] = found
+    return found
 
 
 def install() -> None:

@@ -28,10 +28,9 @@ class Server(Client):
             tuple[float, str, str, object]
         ] = []  # time, verb, device or trial, value
         self.models: list[str] = []  # still to be leased
-        self.devices_known: set[str] = set()
+        self.devices_known: dict[str, float] = {}  # when each was registered
         self.running: dict[str, str] = {}  # trial -> device
         self.unavailable = self.revoked = False
-        self.keeps_trials = False  # at a registration: as if another worker leased them at once
         self.failing: dict[str, list[Exception]] = {}
         self.responses_to_lose = 0
         self.keys: dict[str, Any] = {}
@@ -45,15 +44,19 @@ class Server(Client):
 
     def register_device(self, name: str, kind: str = "") -> DeviceView:
         self._receive("register", name, kind)
-        self.devices_known.add(name)
-        if not self.keeps_trials:
-            self.running = {trial: of for trial, of in self.running.items() if of != name}
-        return DeviceView.model_validate({**DEVICE, "name": name})
+        self.devices_known[name] = self.time.now
+        self.running = {trial: of for trial, of in self.running.items() if of != name}
+        return self.device(name)
+
+    def device(self, name: str) -> DeviceView:
+        self._check_device(name)
+        registered = self.devices_known[name]
+        return DeviceView.model_validate({**DEVICE, "name": name, "registered": registered})
 
     def leave_device(self, name: str) -> DeviceView:
         self._receive("leave", name)
         self._check_device(name)
-        self.devices_known.discard(name)
+        del self.devices_known[name]
         return DeviceView.model_validate({**DEVICE, "name": name})
 
     def lease(self, device: str, wait: float = 0.0, key: str | None = None) -> Lease | None:

@@ -238,13 +238,24 @@ def test_an_unknown_device_registers_again() -> None:
 
 
 def test_two_workers_with_the_same_name() -> None:
-    world = World("1")
+    world = World("1000", "1")
+    world.pass_time(5)
+    world.server.lose()  # another worker registers the device and leases a trial
+    world.server.devices_known["d-0"] = world.time.now
     world.server.running["t_0000000000000077"] = "d-0"
-    world.server.keeps_trials = True
     with pytest.raises(InvalidInput, match=r"another worker uses the device name d-0.*--name"):
         world.pass_time(60)
-    assert len(world.server.verbs("register")) == 1
+    assert world.server.verbs("register", "complete") == ["register"]
     assert not world.server.verbs("leave")  # the device belongs to the other worker
+
+
+def test_a_restored_database_that_says_the_device_runs_another_trial() -> None:
+    world = World("1000", "1")
+    world.pass_time(5)
+    world.server.lose()  # the backup is older than the trial: it knows one that ended since
+    world.server.running["t_0000000000000077"] = "d-0"
+    world.pass_time(30)
+    assert world.server.verbs("register", "complete") == ["register", "register", "complete"]
 
 
 def test_server_errors_are_retried() -> None:

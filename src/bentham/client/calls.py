@@ -76,5 +76,5 @@ class Calls:
 
     def _stream(self, path: str, timeout: float | None) -> Iterator[bytes]:
         seconds = self._connection.timeout if timeout is None else timeout
-        with self._connection.stream(path, {}, httpx2.Timeout(seconds)) as response:
+        with self._connection.download(path, httpx2.Timeout(seconds)) as response:
             yield from response.iter_bytes()

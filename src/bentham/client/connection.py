@@ -9,9 +9,10 @@ else: it must not appear in an error, a repr or a log.
 import ipaddress
 import random
 import re
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -29,9 +30,12 @@ from bentham.errors import InvalidInput, ServiceError, Unavailable
 from bentham.wire.base import complaints
 
 Model = TypeVar("Model", bound=BaseModel)
+Result = TypeVar("Result")
 Parameters = Mapping[str, str | int | float | Sequence[str] | None]
 
 TRANSIENT = frozenset({408, 429, 502, 503, 504})
+# Errors of OpenSSL: the authority that signed a certificate is unknown here.
+UNTRUSTED = frozenset({18, 19, 20, 21})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 # Names and ids in URL paths. Other characters could change the path.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -58,8 +62,9 @@ class Connection:
             headers={"Authorization": f"Bearer {_secret(token)}"},
             timeout=timeout,
             transport=transport,
-            # Reading the certificates takes 20 ms, and plain HTTP needs none.
-            verify=self.server.startswith("https:"),
+            # Reading the certificates takes 20 ms, and plain HTTP needs none. They are those that
+            # SSL_CERT_FILE names, on this machine too.
+            verify=self.server.startswith("https:") and _trusted(),
             # Many devices wait for leases at the same time, so connections are not limited.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             # Requests to this machine must not go through a proxy.
@@ -105,17 +110,29 @@ class Connection:
         if key is not None:
             headers["Idempotency-Key"] = key
         seconds = self.timeout if timeout is None else timeout
+        return self._patiently(
+            lambda: self._once(method, path, content, headers, parameters, seconds)
+        )
+
+    def _patiently(self, call: Callable[[], Result]) -> Result:
+        """Repeat a call while the server is unavailable, until `patience` is used up."""
         until = self.clock() + self.patience
         tries = 0
         while True:
             tries += 1
             try:
-                return self._once(method, path, content, headers, parameters, seconds)
+                return call()
             except Unavailable as error:
                 pause = self.pause(tries, error.retry_after)
                 if self.clock() + pause >= until:
                     raise
                 self.sleep(pause)
+
+    @contextmanager
+    def download(self, path: str, timeout: httpx2.Timeout) -> Iterator[httpx2.Response]:
+        """Open a streaming response like `stream`, with retries until it begins."""
+        with ExitStack() as opened:
+            yield self._patiently(lambda: opened.enter_context(self.stream(path, {}, timeout)))
 
     def pause(self, tries: int, retry_after: float | None) -> float:
         """Return the seconds to wait before a retry: exponential backoff, at least Retry-After."""
@@ -175,6 +192,10 @@ class Connection:
                 f"{self.server} sent a response that cannot be decompressed; check that it is a "
                 "Bentham server"
             ) from None
+        except httpx2.ConnectError as error:
+            if (cause := _tls_error(error)) is None:
+                raise Unavailable(_unavailable_reason(self.server, error)) from None
+            raise ServiceError(_tls_reason(self.server, cause)) from None
         except (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
             # `from None`: the cause contains the request, and with it the token.
             raise Unavailable(_unavailable_reason(self.server, error)) from None
@@ -222,6 +243,42 @@ def _unavailable_reason(server: str, error: httpx2.TransportError) -> str:
     if isinstance(error, httpx2.TimeoutException):
         return f"{server} did not respond in time; it may be busy: try again"
     return f"{server} closed the connection; try again"
+
+
+def _trusted() -> ssl.SSLContext:
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise InvalidInput(
+            f"the certificates cannot be read ({error.strerror or error}); check the file that "
+            "SSL_CERT_FILE names"
+        ) from None
+
+
+def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
+    """Return the error of TLS that caused an error; None if another one did."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _tls_reason(server: str, error: ssl.SSLError) -> str:
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        reason = (error.reason or "unknown error").lower().replace("_", " ")
+        return (
+            f"no TLS connection to {server} ({reason}); check that the server speaks https there, "
+            "or write http"
+        )
+    reason = error.verify_message.rstrip(".")
+    if error.verify_code in UNTRUSTED:
+        return (
+            f"the certificate of {server} is not trusted here ({reason}); name the file with its "
+            "authority's certificate in SSL_CERT_FILE"
+        )
+    return (
+        f"the certificate of {server} is not valid ({reason}); check the address, or ask the "
+        "operator for a new certificate"
+    )
 
 
 def _address(server: str) -> tuple[str, bool]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from bentham.core import Scheduler
+from bentham.core.problem.stop_rules import has_rule
 from bentham.service import Pool, Study, dataset_key
 
 
@@ -141,7 +142,7 @@ def _notes(pool: Pool, studies: tuple[OpenStudy, ...]) -> list[str]:
     paused = sum(study.state == "paused" for study in pool.studies.values())
     if paused:
         notes.append(f"Paused studies ({paused}) are left out.")
-    stopping = sum(any(value is not None for value in study.stop.values()) for study in studies)
+    stopping = sum(has_rule(study.stop) for study in studies)
     if stopping:
         notes.append(
             f"Studies with a stop rule ({stopping}) end when it is met, and keep counting with "

@@ -6,6 +6,7 @@ from bentham.core import Scheduler
 from bentham.core.problem.stop_rules import (
     DEADLINE,
     StudyProgress,
+    has_rule,
     stop_reason,
     trial_limit_reached,
 )
@@ -43,9 +44,7 @@ class Stops:
             arm = trial.dataset, trial.model
             running[arm] = running.get(arm, 0) + 1
         self._counts = {
-            study.id: _Counts(study, running)
-            for study in start.studies
-            if any(value is not None for value in study.stop.values())
+            study.id: _Counts(study, running) for study in start.studies if has_rule(study.stop)
         }
         for counts in self._counts.values():
             deadline = counts.study.stop.get(DEADLINE)

@@ -1,6 +1,7 @@
 """Runs the app: sockets, signals, graceful shutdown."""
 
 import gc
+import signal
 import socket
 import sys
 from types import FrameType
@@ -35,6 +36,13 @@ class Server(uvicorn.Server):
             for each in server.sockets:
                 address, dashboard = addresses(*each.getsockname()[:2])
                 logger.info("listening", address=address, dashboard=dashboard)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, and log when that begins and when it has ended."""
+        signals = [signal.Signals(each).name for each in self._captured_signals]
+        logger.info("stopping", **({"signal": signals[0]} if signals else {}))
+        await super().shutdown(sockets)
+        logger.info("stopped")
 
     async def _serve(self, sockets: list[socket.socket] | None = None) -> None:
         await super()._serve(sockets)

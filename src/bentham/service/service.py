@@ -259,7 +259,7 @@ class Service:
             )
             if known is not None:
                 return known
-            found = await self.intake.inspect(received, shape, owner)
+            found = await self.intake.inspect(received, name, shape, owner)
             upload = dataset_commands.Upload(name, received.hash, shape, received.bytes, found)
             async with self.intake.keeping:
                 await self.read(token, dataset_commands.check_room, tenant, upload)
@@ -306,6 +306,8 @@ class Service:
             receiving = self.intake.receive(body, running.token)
             async with receiving as received, self.intake.keeping:
                 await self.read(token, fit_commands.fitting, trial, fence)  # it may have ended
+                if not await self.intake.run(received.is_zip):
+                    raise Invalid("a fitted model is a zip file; this is none")
                 await self.intake.keep(fitted_key(owner, trial), received)
                 # If this fails or the server stops here, the file belongs to no fitted model: it
                 # is deleted with the next one of its tenant, or at the next start.

@@ -169,3 +169,4 @@ class TrialView(ResponseBody):
     scores: list[float] = []
     metrics: dict[str, float] = {}
     purpose: Purpose = "score"
+    study_name: str = ""

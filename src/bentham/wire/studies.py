@@ -30,8 +30,8 @@ class StopRules(RequestBody):
     is a time. With `expected_gain`, a study closes when no untried model is expected to improve the
     best score by that much. With `gain_share`, it closes when all untried models together are
     expected to add less than this share of what the study has gained over its floor; 0 runs every
-    model. It defaults to 0.001 for a study whose floor is known: given, or computed
-    from its data.
+    model. For a new study whose floor is known (given, or computed from its data) it defaults to
+    0.001; for a reopened one there is no default.
     """
 
     trials: Count | None = None

@@ -40,7 +40,7 @@ class TenantChange(RequestBody):
 
 
 class TenantView(ResponseBody):
-    """A tenant, the owner of studies, and its usage."""
+    """A tenant, the owner of studies, and its usage, which includes running trials."""
 
     name: str
     weight: float

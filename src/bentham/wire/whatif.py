@@ -14,7 +14,7 @@ class WhatIfCreate(RequestBody):
     """When would mean regret fall below `regret`, with this number of `devices`?
 
     By default `regret` is half of the overview's estimate of mean regret, and `devices` twice the
-    number registered, at most 64. More `draws` make the bands more accurate and take longer.
+    number present, at most 64. More `draws` make the bands more accurate and take longer.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"regret": 0.02, "devices": 8}]})

@@ -89,7 +89,7 @@ class DeviceLife:
         self._log = context.log.bind(device=name)
         self.idle_since: float | None = None  # when the server first had nothing to run
         self.wake = 0.0
-        self._trial = ""  # the trial leased last
+        self._registered = 0.0  # when the server registered this device for this worker
         self.failure = ""  # why the device stopped; empty unless it failed
         self._declined = 0  # consecutive trials that the executor declined
         self._retired = False
@@ -116,7 +116,7 @@ class DeviceLife:
         try:
             while not self._draining():
                 try:
-                    yield from self._retry(self._register, self._draining)
+                    view = yield from self._retry(self._register, self._draining)
                 except Conflict as error:
                     if not registered:  # another worker uses the name: waiting does not help
                         raise
@@ -125,7 +125,7 @@ class DeviceLife:
                     conflicts += 1
                     yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
                     continue
-                registered = True
+                registered, self._registered = True, view.registered
                 self._log.info("device registered")
                 try:
                     while not self._draining():
@@ -134,9 +134,9 @@ class DeviceLife:
                 except NotFound:
                     self._log.warning("the server does not know this device: registering again")
                 except Conflict as error:
-                    if not self._trial or self._trial not in str(error):
-                        # Another worker runs a trial under this name. If both registered again,
-                        # each would take the other's trials until their arms have failed.
+                    if (yield from self._taken()):
+                        # If both registered again, each would take the other's trials until their
+                        # arms have failed.
                         self.failure = (
                             f"another worker uses the device name {self.name} ({error}); give "
                             "each worker a different --name"
@@ -144,7 +144,12 @@ class DeviceLife:
                         self._log.error("device stopped", reason=self.failure)
                         return
                     conflicts += 1
-                    self._log.warning("the last trial still counts as running: registering again")
+                    # A response was lost, or the server's database was restored from a backup.
+                    self._log.warning(
+                        "the device counts as running a trial that it does not run: registering "
+                        "again",
+                        reason=str(error),
+                    )
                 self.idle_since = None
                 yield from self._pause(min(30.0, conflicts * 1.0), self._draining)
         except GivenUp:
@@ -162,7 +167,6 @@ class DeviceLife:
             yield from self._pause(remaining, self._draining)
             return
         self.idle_since = None
-        self._trial = lease.trial
         log = self._log.bind(trial=lease.trial, study=lease.study_name, model=lease.model)
         lifeline = Lifeline(lease, sent)
         ended = yield from self._run(lease, lifeline, log)
@@ -337,6 +341,16 @@ class DeviceLife:
 
     def _register(self) -> DeviceView:
         return self._context.client.register_device(self.name, self._kind)
+
+    def _taken(self) -> Steps[bool]:
+        """Whether another worker has registered the device since this one did."""
+        try:
+            view = yield from self._retry(
+                lambda: self._context.client.device(self.name), self._draining
+            )
+        except NotFound:
+            return False
+        return view.registered > self._registered
 
     def _heartbeat(self, lease: Lease, timeout: float, progress: Progress) -> Callable[[], Renewal]:
         return lambda: self._context.client.heartbeat(

@@ -23,7 +23,7 @@ from bentham.cli.remote.formatting import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from bentham.cli.remote.tables import FittingTable
     from bentham.wire import DeviceView, TrialView
@@ -141,7 +141,9 @@ def list_trials(
             print_json(trials)
             return
         shown = list(islice(trials, MOST_SHOWN + 1))
-    show(trial_grid(shown[:MOST_SHOWN]) if shown else "No matching trials.")
+        own = study is None and client.session().tenant is not None
+    name = None if study is not None else _name if own else _full_name
+    show(trial_grid(shown[:MOST_SHOWN], name) if shown else "No matching trials.")
     if len(shown) > MOST_SHOWN:
         show("... and older ones; --json gives all, --study and --state filter")
 
@@ -174,7 +176,7 @@ def show_trial(
                 *_progress(found),
                 ("model", found.model),
                 ("dataset", found.dataset or "-"),
-                ("study", f"{found.study} of {found.tenant}"),
+                ("study", f"{_name(found)} of {found.tenant}"),
                 ("device", f"{found.device}{f' ({found.kind})' if found.kind else ''}"),
                 ("started", f"{moment(found.started)} ({age(found.started)})"),
                 ("took", f"{span(took)}, expected {span(found.cost)}"),
@@ -184,14 +186,19 @@ def show_trial(
     )
 
 
-def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> "FittingTable":
-    """Return a table with one row per trial."""
+def trial_grid(
+    trials: "Iterable[TrialView]", study_name: "Callable[[TrialView], str] | None"
+) -> "FittingTable":
+    """Return a table with one row per trial; `study_name` tells the name of its study."""
+    named = [] if study_name is None else ["~study"]
     table = grid(
-        ["id", "~model", "??~dataset", "???~device", figures("score"), "state", "?>started"], title
-    )
+        ["id", *named, "~model", "??~dataset", "???~device", figures("score"), "state",
+         "?>started"]
+    )  # fmt: skip
     for trial in trials:
         table.add_row(
             trial.id,
+            *([] if study_name is None else [study_name(trial)]),
             trial.model,
             trial.dataset or trial.study,
             trial.device,
@@ -200,6 +207,14 @@ def trial_grid(trials: "Iterable[TrialView]", title: str | None = None) -> "Fitt
             age(trial.started),
         )
     return table
+
+
+def _name(trial: "TrialView") -> str:
+    return trial.study_name or trial.study
+
+
+def _full_name(trial: "TrialView") -> str:
+    return f"{trial.tenant}/{_name(trial)}"
 
 
 def _state(device: "DeviceView") -> str:

@@ -192,6 +192,11 @@ def moment(seconds: float | None) -> str:
         return f"{seconds:g}"
 
 
+def day(seconds: float | None) -> str:
+    """Format a time as a date in the local time zone."""
+    return moment(seconds).partition(" ")[0]
+
+
 def span(seconds: float | None) -> str:
     """Format a duration in the largest unit of which it has at least two."""
     if seconds is None:

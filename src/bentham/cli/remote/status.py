@@ -123,7 +123,8 @@ def _of_pool(
         parts.append(_field("idle", _names(found.idle, devices.present - devices.busy)))
     if found.away:
         away = _names([each.name for each in found.away], devices.away)
-        since = f"; the first since {moment(found.away[0].since)}"
+        first = "the first " if devices.away > 1 else ""
+        since = f"; {first}since {moment(found.away[0].since)}"
         parts.append(_field("away", Text(away + since, "yellow")))
     names = ("tenant", " open", "  running", " device time", " share", "waits for")
     parts += [

@@ -53,6 +53,14 @@ Exhaust = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+ExhaustReopened = Annotated[
+    bool,
+    typer.Option(
+        "--exhaust",
+        help="Train every model; the default if a stop rule closed the study.",
+        rich_help_panel=_PANEL,
+    ),
+]
 
 
 def stop_rules(

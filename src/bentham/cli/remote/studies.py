@@ -11,7 +11,7 @@ from bentham.cli.remote.formatting import cell, figures, grid, print_json, show
 from bentham.cli.remote.results import export, record
 from bentham.cli.remote.stop_options import (
     Deadline,
-    Exhaust,
+    ExhaustReopened,
     MaxCost,
     MaxTrials,
     MinGain,
@@ -183,7 +183,7 @@ def reopen(
     max_cost: MaxCost = None,
     deadline: Deadline = None,
     min_gain: MinGain = None,
-    exhaust: Exhaust = False,
+    exhaust: ExhaustReopened = False,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
@@ -191,8 +191,8 @@ def reopen(
     """Continue with a closed study.
 
     Without options, a study that was closed by request keeps its stop rules, and one that a stop
-    rule has closed continues until every model has been tried. With options, these are its new
-    rules.
+    rule has closed continues until every model has been tried. With options, only these rules
+    apply, and the study still ends when every model has been tried.
 
     For example:
 

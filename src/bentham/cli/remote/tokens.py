@@ -9,7 +9,7 @@ import typer
 
 from bentham.cli.connect import DEFAULT_SERVER, AsJson, Server, TokenFile, connect
 from bentham.cli.remote.arguments import confirm, seconds_of
-from bentham.cli.remote.formatting import fields, grid, moment, print_json, show
+from bentham.cli.remote.formatting import day, fields, grid, moment, print_json, show
 from bentham.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -94,12 +94,13 @@ def list_tokens(
     if as_json:
         print_json(tokens)
         return
-    table = grid(["id", "role", "~tenant", "?~label", "expires"])
+    table = grid(["id", "role", "~tenant", "?~label", "created", "expires"])
     for token in tokens:
         expires = "never" if token.expires is None else moment(token.expires)
         if token.revoked is not None:
             expires = "revoked"
-        table.add_row(token.id, token.role, token.tenant or "-", token.label, expires)
+        created = day(token.created)
+        table.add_row(token.id, token.role, token.tenant or "-", token.label, created, expires)
     show(table)
 
 
@@ -120,10 +121,15 @@ def revoke(
     [bold]bentham token revoke 0123456789ab --yes[/]
     """
     with connect(server, token_file) as client:
-        confirm(f"Revoke token {token_id}? Requests with it will be refused.", yes)
+        known = next((each for each in client.tokens() if each.id == token_id), None)
+        before = None if known is None else known.revoked
+        if before is None:
+            confirm(f"Revoke token {token_id}? Requests with it will be refused.", yes)
         revoked = client.revoke_token(token_id)
     if as_json:
         print_json(revoked)
+    elif before is not None:
+        print(f"Token {revoked.id} was revoked at {moment(before)}.")
     else:
         print(f"Revoked token {revoked.id}.")
 

@@ -68,6 +68,13 @@ class StudyProgress:
     prospect: Callable[[], Prospect] | None
 
 
+def has_rule(stop: StopRules) -> bool:
+    """Return whether a rule may end the study before every model has been tried."""
+    return any(
+        value is not None and (rule != GAIN_SHARE or value > 0.0) for rule, value in stop.items()
+    )
+
+
 def trial_limit_reached(stop: StopRules, started: int) -> bool:
     """Return whether the study may not start another trial under its rule for trials."""
     most = stop.get(TRIALS)

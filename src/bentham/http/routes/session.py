@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from bentham import __version__, wire
-from bentham.http.context import context_of, look, request_id, session_of
+from bentham.http.context import context_of, look, session_of
 from bentham.http.openapi import PROBLEMS
 from bentham.http.responses import answered
 from bentham.http.sessions import ENDED, Session
@@ -30,7 +30,8 @@ async def sign_in(request: Request, body: wire.SignIn) -> Response:
     if previous is not None:
         context.sessions.end(previous)
     session, cookie = context.sessions.begin(caller.token, token, body.keep)
-    logger.info("signed in", token=caller.token, request=request_id(request))
+    of = {} if caller.tenant is None else {"tenant": caller.tenant}
+    logger.info("signed in", role=caller.role, **of, token=caller.token)
     response = _session_response(request, session.name, caller, no_device, session.csrf)
     response.headers["set-cookie"] = cookie
     return response

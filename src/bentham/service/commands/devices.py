@@ -6,7 +6,7 @@ from typing import Any
 from bentham import wire
 from bentham.service.commands.fits import held, lease_fit, next_fit
 from bentham.service.commands.tenants import new_id
-from bentham.service.engine.rules import Events, leaving
+from bentham.service.engine.rules import REGISTERED_AGAIN, Events, leaving
 from bentham.service.engine.turn import Turn, allowed
 from bentham.service.fold import events
 from bentham.service.fold.entities import Device
@@ -29,7 +29,7 @@ def register_device(turn: Turn, body: wire.DeviceCreate) -> Events:
         raise Conflicting(f"the device name {body.name!r} is taken; pick another name")
     if known is None and len(pool.devices) >= MOST_DEVICES:
         raise Conflicting(f"there are already {MOST_DEVICES:,} devices, the maximum")
-    gone = [] if known is None else leaving(known, "the device registered again")
+    gone = [] if known is None else leaving(known, REGISTERED_AGAIN)
     return [*gone, events.DeviceRegistered(body.name, body.kind, caller.token)]
 
 

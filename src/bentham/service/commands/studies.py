@@ -314,11 +314,7 @@ def reopen_study(turn: Turn, name: str, body: wire.StudyReopen) -> Events:
             "every model of the study was tried; create a study on the same data with more "
             "candidates, which keeps these scores"
         )
-    held = (*study.tenant.datasets.values(), *turn.shared.installed.values())
-    if study.data and all(each.hash != study.shared.hash for each in held):
-        raise Conflicting(
-            f"dataset {study.over!r} of the study was dropped; upload the same file again first"
-        )
+    data = _data_held(turn.shared, study)
     if body.stop is not None:
         _refuse_past_deadline(body.stop, turn.now)
         stop: dict[str, Any] = body.stop.model_dump(exclude_none=True)
@@ -326,7 +322,20 @@ def reopen_study(turn: Turn, name: str, body: wire.StudyReopen) -> Events:
         stop = study.stop if study.reason == BY_REQUEST else {"gain_share": 0.0}
     _refuse_too_many_arms(study.tenant, study.models)
     _refuse_other_costs(turn.shared, study.tenant, study.dataset, study.models)
-    return [events.StudyReopened(study.id, stop)]
+    return [events.StudyReopened(study.id, stop, data)]
+
+
+def _data_held(shared: Shared, study: Study) -> dict[str, str]:
+    """Return the dataset with the study's file, if it is another one since the file was dropped."""
+    held = {**shared.installed, **study.tenant.datasets}
+    if not study.data or study.data["dataset"] in held:
+        return {}
+    for dataset in held.values():
+        if dataset.hash == study.shared.hash:
+            return {"dataset": dataset.id, "name": dataset.name}
+    raise Conflicting(
+        f"dataset {study.over!r} of the study was dropped; upload the same file again first"
+    )
 
 
 def _not_closed(study: Study) -> Study:

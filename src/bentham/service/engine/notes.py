@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
+from bentham.service.engine.rules import REGISTERED_AGAIN
 from bentham.service.fold import events
 from bentham.service.fold.pool import Pool
 
@@ -26,7 +27,10 @@ def note_of(pool: Pool, event: events.Event) -> Note | None:
     """Return the line about an event that was just applied; None if there is none."""
     match event:
         case events.DeviceRegistered():
-            return Note("device registered", {"device": event.name, "kind": event.kind})
+            again = " again" if event.name in pool.departed else ""
+            return Note(f"device registered{again}", {"device": event.name, "kind": event.kind})
+        case events.DeviceLeft() if event.reason == REGISTERED_AGAIN:
+            return None  # the next line says so
         case events.DeviceLeft():
             return Note("device left", {"device": event.name, "reason": event.reason})
         case events.TrialLost():

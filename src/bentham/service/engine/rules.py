@@ -13,6 +13,7 @@ from bentham.service.fold.table import BY_EVENT
 Events = list[events.Event]
 # Every metric of a trained model has this maximum (`training/metrics.py`).
 HIGHEST_SCORE = 1.0
+REGISTERED_AGAIN = "the device registered again"  # why a device leaves that is back at once
 
 
 def leaving(device: Device, reason: str) -> Events:

@@ -4,11 +4,12 @@ None of it is in the log of events, since it follows from signs of life, which a
 written to the server's log, and sent to listeners as messages without a number.
 """
 
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from bentham.service.engine.leases import Leases
 from bentham.service.engine.notes import Note
-from bentham.service.fold.entities import Tenant
+from bentham.service.fold.entities import DAY, Tenant
 from bentham.service.fold.pool import Pool
 
 DEVICE_AWAY, DEVICE_BACK, NO_DEVICE = MESSAGES = ("device-away", "device-back", "no-device")
@@ -80,9 +81,11 @@ class Watch:
         if self._no_device:
             fields = {"tenants": len(self._no_device), "devices_away": len(self._leases.away)}
             self._notes.append(Note("work waits and no device is alive", fields, warning=True))
-        else:
+        elif self._leases.present:
             fields = {"devices": self._leases.present}
-            self._notes.append(Note("no work waits for a device any more", fields))
+            self._notes.append(Note("a device is alive again", fields))
+        else:
+            self._notes.append(Note("no work waits for a device any more", {"devices": 0}))
 
     def _look_for_limits(self, now: float, instant: float) -> None:
         for name, limit in self._pool.barred(now).items():
@@ -90,8 +93,7 @@ class Watch:
             if not _has_work(self._pool, tenant):
                 continue
             if self._limits.get(name, ("", 0.0))[0] != limit:
-                most = tenant.limits[_FIELDS[limit]]
-                fields = {"tenant": name, "limit": limit, "most": most}
+                fields = {"tenant": name, **_REACHED[limit](tenant, now)}
                 self._notes.append(Note("limit reached", fields))
             self._limits[name] = limit, instant
         self._limits = {
@@ -101,7 +103,23 @@ class Watch:
         }
 
 
-_FIELDS = {"running-trials": "running_trials", "device-time": "device_seconds_per_day"}
+def _running_trials(tenant: Tenant, _now: float) -> dict[str, object]:
+    most = tenant.limits["running_trials"]
+    return {"limit": "running-trials", "running": len(tenant.running), "allowed": most}
+
+
+def _device_time(tenant: Tenant, now: float) -> dict[str, object]:
+    tomorrow = datetime.fromtimestamp((now // DAY + 1.0) * DAY, UTC)
+    return {
+        "limit": "device-seconds-per-day",
+        "used_seconds": round(tenant.seconds_today(now), 1),
+        "allowed_seconds": tenant.limits["device_seconds_per_day"],
+        "until": f"{tomorrow:%Y-%m-%d %H:%M} UTC",
+    }
+
+
+# What the log says of a limit; it is named as the option that sets it.
+_REACHED = {"running-trials": _running_trials, "device-time": _device_time}
 
 
 def _has_work(pool: Pool, tenant: Tenant) -> bool:

@@ -54,6 +54,10 @@ class Tenant:
             used += max(0.0, now - max(trial.started, today * DAY))
         return used
 
+    def seconds_used(self, now: float) -> float:
+        """Return all device time used, by ended and running trials."""
+        return self.device_seconds + sum(now - each.started for each in self.running.values())
+
     def reached_limit(self, now: float) -> str | None:
         """Return the limit that the tenant has reached; None if there is none."""
         most = self.limits.get("running_trials")

@@ -188,10 +188,14 @@ class StudyResumed(Event):
 
 @event("study-reopened")
 class StudyReopened(Event):
-    """A closed study was reopened, with other stop rules."""
+    """A closed study was reopened, with other stop rules.
+
+    `data` is the dataset that it uses from now on, if its file was dropped and uploaded again.
+    """
 
     id: str
     stop: dict[str, Any]
+    data: dict[str, str] = field(default_factory=dict)
 
 
 @event("study-closed")

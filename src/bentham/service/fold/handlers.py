@@ -192,6 +192,8 @@ def study_reopened(pool: Pool, time: float, event: events.StudyReopened) -> None
     """Serve a closed study again; scores that arrived on its data meanwhile count for it."""
     study = pool.studies[event.id]
     study.stop = event.stop
+    if event.data:
+        study.data = event.data
     for model, tried in study.shared.tried.items():
         if tried.score is not None:
             study.credit(model, tried.score, time)

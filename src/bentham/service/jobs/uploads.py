@@ -7,6 +7,7 @@ without secrets, and the output of that process is validated like any other inpu
 import asyncio
 import hashlib
 import os
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -45,6 +46,11 @@ class ReceivedFile:
     path: Path
     hash: str
     bytes: int
+
+    def is_zip(self) -> bool:
+        """Whether it begins like a zip file; its content is not looked at."""
+        with self.path.open("rb") as file:
+            return file.read(2) == b"PK"
 
 
 def content_key(tenant: str, digest: str) -> str:
@@ -102,15 +108,24 @@ class Intake:
             if path is not None:
                 path.unlink(missing_ok=True)
 
-    async def inspect(self, received: ReceivedFile, shape: str, tenant: str) -> Inspection:
+    async def inspect(
+        self, received: ReceivedFile, name: str, shape: str, tenant: str
+    ) -> Inspection:
         """Return what a file contains; refuse one that is no dataset. One at a time per tenant."""
         async with self._turns.setdefault(tenant, asyncio.Lock()), self._inspections:
-            output = await _inspected(received.path, shape)
+            output, reason = await _inspected(received.path, shape)
         try:
             found = Inspection.model_validate_json(output)
         except ValidationError:
             # Without the output: that is a tenant's data.
-            logger.warning("an inspection failed", bytes=received.bytes, output_bytes=len(output))
+            logger.warning(
+                "an inspection failed",
+                tenant=tenant,
+                file=name,
+                format=shape,
+                bytes=received.bytes,
+                reason=reason or "its output is cut off",
+            )
             raise Invalid(
                 "the file cannot be read within the limits on memory and time; send a smaller one, "
                 "or save it again as plain CSV"
@@ -184,8 +199,8 @@ def _parts(path: Path) -> Iterator[bytes]:
             yield part
 
 
-async def _inspected(path: Path, shape: str) -> bytes:
-    """Return the output of the inspecting process; empty if it times out."""
+async def _inspected(path: Path, shape: str) -> tuple[bytes, str]:
+    """Return the output of the inspecting process, and why it has none, if so."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bentham.training.inspect", "--format", shape,
         "--memory", str(MEMORY_MIB), "--seconds", f"{SECONDS:g}", str(path),
@@ -200,13 +215,28 @@ async def _inspected(path: Path, shape: str) -> bytes:
         async with asyncio.timeout(SECONDS + 10.0):
             while len(output) < LARGEST_ANSWER and (part := await process.stdout.read(PART)):
                 output += part
-        return output
+            if len(output) >= LARGEST_ANSWER:
+                return b"", f"its output is larger than {LARGEST_ANSWER:,} bytes"
+            code = await process.wait()
+        return output, _ending(code) if code else ""
     except TimeoutError:
-        return b""
+        return b"", f"it took longer than {SECONDS + 10.0:g} s"
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+def _ending(code: int) -> str:
+    """Return how a process ended whose exit code is not 0."""
+    if code > 0:
+        return f"the process ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    causes = {"SIGKILL": " (out of CPU time or memory)", "SIGXCPU": " (out of CPU time)"}
+    return f"the process was ended by {name}{causes.get(name, '')}"
 
 
 def _environment() -> dict[str, str]:

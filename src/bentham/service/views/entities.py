@@ -38,7 +38,7 @@ def tenant_view(tenant: Tenant, now: float) -> View:
         "studies": len(tenant.studies),
         "open_studies": sum(study.state == "open" for study in tenant.current.values()),
         "running_trials": len(tenant.running),
-        "device_seconds": tenant.device_seconds,
+        "device_seconds": tenant.seconds_used(now),
         "device_seconds_today": tenant.seconds_today(now),
     }
 
@@ -290,6 +290,7 @@ def trial_view(trial: Trial, leases: Leases) -> View:
         "id": trial.id,
         "tenant": study.tenant.name,
         "study": study.id,
+        "study_name": study.name,
         "dataset": study.over,
         "model": trial.model,
         "device": trial.device,

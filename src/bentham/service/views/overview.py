@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bentham.core.gaussian.shortfall import Shortfall
 from bentham.core.theory.regret import happiness
 from bentham.service.engine.turn import Look
-from bentham.service.fold.entities import Study, Tenant
+from bentham.service.fold.entities import Study
 from bentham.service.views.entities import View, limits_view
 from bentham.service.views.estimates import Estimates, mean_band
 
@@ -71,13 +71,13 @@ def overview_view(look: Look, estimates: Estimates, latency: View | None = None)
     """
     pool, scope, leases, now = look.pool, look.scope, look.leases, look.now
     own = scope.tenant_name
-    total_used = sum(_used(tenant, now) for tenant in scope.tenants())
+    total_used = sum(tenant.seconds_used(now) for tenant in scope.tenants())
     studies = _open(scope.current())
     known = estimates.estimate(pool, studies)
     total, parts = RegretSum(studies, known), []
     for tenant in scope.tenants():
         own_studies = _open(tenant.current.values())
-        part, used = RegretSum(own_studies, known), _used(tenant, now)
+        part, used = RegretSum(own_studies, known), tenant.seconds_used(now)
         parts.append(
             {
                 "tenant": tenant.name,
@@ -118,7 +118,3 @@ def overview_view(look: Look, estimates: Estimates, latency: View | None = None)
 
 def _open(studies: Iterable[Study]) -> list[Study]:
     return [study for study in studies if study.state == "open"]
-
-
-def _used(tenant: Tenant, now: float) -> float:
-    return tenant.device_seconds + sum(now - trial.started for trial in tenant.running.values())

@@ -183,7 +183,8 @@ function aboutPart() {
       const lines = [
         ["Data", training ? link(address("datasets", training.dataset), study.data) : study.data || study.dataset],
         ["Size", known(study.rows) &&
-          `${plural(study.rows, "row")}, ${plural(study.columns ?? 0, "column")} to learn from`],
+          [plural(study.rows, "row"), known(study.columns) && `${plural(study.columns, "column")} to learn from`]
+            .filter(Boolean).join(", ")],
         ["Predicts", training && `${training.target} (${training.task})`],
         ["Metric", split ? `${study.metric}, ${split}` : study.metric],
         ["Baseline", known(baseline(study)) &&

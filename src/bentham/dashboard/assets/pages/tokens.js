@@ -18,7 +18,7 @@ export async function open(context) {
   let shown = "valid";
   const issued = h("div", { role: "status" });
   const list = table("List of tokens", [
-    { name: "Token", value: (each) => (each.label || each.id).toLowerCase(), show: (each) => each.label || each.id },
+    { name: "Label", value: (each) => each.label.toLowerCase(), show: (each) => each.label || "–" },
     { name: "Role", value: (each) => each.role, show: (each) => each.role },
     { name: "Tenant", value: (each) => each.tenant, show: (each) => each.tenant ?? "–" },
     { name: "State", value: stateOf, show: (each) => badge(stateOf(each)) },
