@@ -85,7 +85,7 @@ class World:
         service.post(f"/v1/studies/{study}/fitted", {}, self.owner).ok()
         fit = service.lease(self.runner, "own-device")
         service.request(
-            "PUT", f"/v1/trials/{fit['trial']}/model", b"secret", token=self.runner,
+            "PUT", f"/v1/trials/{fit['trial']}/model", b"PK secret", token=self.runner,
             query=f"fence={fit['fence']}",
         ).ok()  # fmt: skip
         lease = service.lease(self.runner, "own-device")
