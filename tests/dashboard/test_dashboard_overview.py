@@ -93,6 +93,7 @@ def test_a_tenant_sees_its_studies_first(board: Board, page: Page) -> None:
     expect(row).to_contain_text("r2")
     expect(studies).to_contain_text("+0.2")
     expect(studies).to_contain_text("waits: the tenant's limit of running trials")
+    expect(panel(page, "Your tenant")).to_contain_text("1 of 1 at its limit")
     expect(page.get_by_text("Happiness is the share of the way")).to_be_visible()
     assert page.locator("main section").first.get_by_role("heading").inner_text() == "Your studies"
     board.request("PATCH", f"/v1/studies/{weak}", {"name": "renamed"}, token=lab).ok()
@@ -113,15 +114,40 @@ TREND = """async () => {
   const line = shown.node.querySelector("path.line.main").getBBox();
   const points = shown.node.querySelector("path.line.main").getAttribute("d").split(/[ML]/).slice(1)
     .map((point) => Number(point.split(" ")[1]));
-  return [(points[60] - points[1]) / line.height, shown.node.querySelector(".summary").textContent];
+  const text = shown.node.querySelector(".summary").textContent;
+  const gap = times.map((_, place) => (place > 20 && place < 40 ? 0 : 1));
+  shown.set({ times, regret, low: regret, high: regret, studies: gap, round_robin: null });
+  const parts = (path) => shown.node.querySelector(path).getAttribute("d").split("M").length - 1;
+  const share = (points[60] - points[1]) / line.height;
+  return [share, text, parts("path.line.main"), parts("path.band.main")];
+}"""
+# One score is far below the others; the score is computed from an error.
+SCORES = """async () => {
+  const { learning } = await import("/assets/pages/study_learning.js");
+  const shown = learning();
+  document.body.append(shown.node);
+  const scores = [0.5, 0.6, -1, 0.65, 0.7, 0.55, 0.61, 0.62, 0.63, 0.64, 0.66, 0.8131];
+  const record = scores.map((score, place) => ({ trial: `t${place}`, model: "lasso", score,
+    seconds: place, device_seconds: place, best: Math.max(...scores.slice(0, place + 1)) }));
+  const incumbent = { model: "lasso", score: 0.8131, metrics: { rmse: 30.284 } };
+  shown.set({ study: { state: "closed", metric: "rmse", incumbent }, record });
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  const count = (kind) => shown.node.querySelectorAll(`.marks ${kind}`).length;
+  return [count("circle"), count("path"), shown.node.querySelector(".summary").textContent];
 }"""
 
 
 def test_the_last_hour_is_legible_after_a_spike(board: Board, page: Page) -> None:
     page.goto(board.address)
-    share, summary = page.evaluate(TREND)
+    share, summary, lines, bands = page.evaluate(TREND)
     assert share > 0.4  # of the height, for what happened after the first minute
     assert "The scale is logarithmic; values below 0.0008 are drawn at its lower end." in summary
+    assert (lines, bands) == (2, 2)  # both break while no study is open
+    circles, triangles, summary = page.evaluate(SCORES)
+    assert (circles, triangles) == (11, 1)
+    assert summary.startswith("0.8131 (score from rmse 30.28) is the best of 12 scores; ")
+    assert summary.endswith("A triangle at the lower edge is a score below 0.5000; there is 1.")
 
 
 def test_every_page_is_accessible(board: Board, visits: Visits) -> None:

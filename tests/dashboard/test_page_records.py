@@ -79,6 +79,8 @@ def test_tenants_are_created_and_changed(board: Board, page: Page, visits: Visit
     changed = board.get("/v1/tenants/shop")
     assert changed["weight"] == 2.0
     assert changed["limits"] == {"running_trials": None, "device_seconds_per_day": 5400.0}
+    board.request("PATCH", "/v1/tenants/shop", {"limits": {"running_trials": 0}}).ok()
+    expect(row).to_contain_text("0 of 0 at its limit")
 
 
 def test_a_token_is_shown_once_and_revoked(board: Board, page: Page) -> None:

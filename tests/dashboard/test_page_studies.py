@@ -54,6 +54,8 @@ def test_a_study_until_its_end_and_its_export(
     lease = board.lease(gpu)
     trials = panel(page, "Trials").get_by_role("row")
     expect(trials.nth(1)).to_contain_text("running")
+    expect(page.get_by_text("1 running", exact=True)).to_be_visible()
+    expect(tile(page, "Models tried")).to_have_text("0 of 3")
     board.request(
         "PUT", f"/v1/trials/{lease['trial']}/log", b"epoch 1 <b>of</b> 1", token=gpu,
         query=f"fence={lease['fence']}",
