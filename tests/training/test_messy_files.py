@@ -284,4 +284,7 @@ def test_long_and_hostile_texts_are_read_quickly(tmp_path: Path) -> None:
     began = process_time()
     found, _ = read(tmp_path / "hostile.csv", rows)
     assert found.columns[0].type == "ignored"
+    rows = [{"v": f"{'.' * 30_000}1,{row:03}", "y": row % 2} for row in range(30)]
+    found, _ = read(tmp_path / "dots.csv", rows)
+    assert found.columns[0].type == "ignored"
     assert process_time() - began < 20.0

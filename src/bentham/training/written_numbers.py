@@ -15,7 +15,8 @@ MOSTLY = 0.95  # fraction of the present values; the others are then treated as 
 HALF = 0.5
 TRIED = 200  # distinct texts among which there must be a number, or none is
 EXAMPLES = 3
-DECIMAL_COMMA = re.compile(r"\D*[\d.\s]*,(\d{1,2}|\d{4,})\D*")  # cannot be a thousands separator
+# A comma that cannot be a thousands separator. Longer texts are no numbers, and take long to match.
+DECIMAL_COMMA = re.compile(r"(?=[\s\S]{0,40}\Z)\D*[\d.\s]*,(\d{1,2}|\d{4,})\D*")
 THOUSANDS_POINT = re.compile(r"[^\d.,]*[1-9]\d{0,2}(\.\d{3})+[^\d.,]*")
 DIGITS = re.compile(r"[\d.,'\u2019\s]+")
 MULTIPLIERS = {"k", "K", "M", "B", "bn"}
