@@ -47,7 +47,9 @@ def target() -> Iterator[Target]:
         yield Target(service)
 
 
-def load() -> Any:
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    """The description of the API, without the requests that have tests of their own."""
     with serving() as service:
         document = service.request("GET", "/v1/openapi.json", token=None).ok()
     # A stream has no end; it has separate tests.
@@ -59,10 +61,18 @@ def load() -> Any:
     return schemathesis.openapi.from_dict(document)
 
 
-schema = load()
+# Requests are generated when the test runs, not when it is collected: that takes seconds, and every
+# process of a test run collects all tests.
+routes = schemathesis.pytest.from_fixture("schema")
 
 
-@schema.parametrize()  # type: ignore[untyped-decorator]
+@pytest.fixture(autouse=True)
+def named(request: pytest.FixtureRequest) -> None:
+    """Schemathesis reads the name of a test from an attribute that pytest 9.2 no longer has."""
+    request.node._nodeid = request.node.nodeid
+
+
+@routes.parametrize()  # type: ignore[untyped-decorator]
 @settings(
     max_examples=12, derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -110,7 +120,7 @@ def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def test_successful_responses_conform_to_the_schema(service: Service) -> None:
+def test_successful_responses_conform_to_the_schema(schema: Any, service: Service) -> None:
     """One successful request of each kind, since random requests rarely succeed."""
     target = Target(service)
     for path in ("/v1/tenants", "/v1/tokens", "/v1/studies", "/v1/trials", "/v1/decisions",
