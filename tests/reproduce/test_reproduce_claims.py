@@ -47,7 +47,7 @@ from bentham.tables.standin import STANDIN
 SCALE = Scale("made up", 8, 8, 8, 8, 8, 8, (16, 32, 64))
 Pace = Callable[[TableCell], float]
 Theory = Callable[[TheoryCell], float]
-LEVELS = [0.5 * 0.8**step for step in range(40)]
+LEVELS = 0.5 * 0.8 ** np.arange(40.0)
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +70,7 @@ def invented_evidence(
             noise = float(np.exp(rng.normal(0.0, 0.01)))
             if isinstance(cell, TableCell):
                 factor = pace(cell) * noise
-                curve = [[factor * step, level] for step, level in enumerate(LEVELS)]
-                curve.append([factor * 40.0, 0.0])
+                curve = np.column_stack([factor * np.arange(41.0), [*LEVELS, 0.0]]).tolist()
                 results[cell].append(
                     {"seed": seed, "curve": curve, "regret_then": 0.25, "cumulative_regret": factor}
                 )

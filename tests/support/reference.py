@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtr
 
 Matrix = npt.NDArray[np.float64]
 
@@ -41,7 +41,8 @@ def improvement(
             result[model] = max(gap, 0.0)
         else:
             u = gap / sigma[model]
-            result[model] = max(0.0, sigma[model] * (u * norm.cdf(u) + norm.pdf(u)))
+            density = math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
+            result[model] = max(0.0, sigma[model] * (u * ndtr(u) + density))
     return result
 
 

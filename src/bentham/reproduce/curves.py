@@ -15,6 +15,7 @@ of Student's t relative to the normal distribution.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -131,12 +132,15 @@ def _ratio(slow: Matrix, fast: Matrix) -> Matrix:
     return np.divide(slow, fast, out=np.ones_like(slow), where=fast > 0.0)
 
 
+@cache
 def resamples(runs: int) -> Matrix:
     """Return weights of the runs: first equal weights, then those of each bootstrap resample."""
     rng = np.random.default_rng([_BOOTSTRAP_SEED, runs])
     drawn = rng.integers(0, runs, (RESAMPLES, runs))
     counts = (drawn[:, :, np.newaxis] == np.arange(runs)).sum(axis=1)
-    return np.concatenate([np.ones((1, runs)), counts]) / runs
+    weights = np.concatenate([np.ones((1, runs)), counts]) / runs
+    weights.flags.writeable = False  # shared by all who ask
+    return weights
 
 
 def estimate(values: Vector, runs: int) -> IntervalEstimate:
