@@ -1,11 +1,12 @@
 """A frozen copy continues as the original would, and does not affect the original."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
-from bentham.core import Decision, LearnedPrior, Scheduler, SharedPrior
+from bentham.core import POLICIES, Decision, LearnedPrior, Scheduler, SharedPrior
 from bentham.core.state.blocks import Block
 
 MODELS = [f"m{model}" for model in range(6)]
@@ -46,11 +47,16 @@ def advance(scheduler: Scheduler, trials: int, begun: list[Decision]) -> list[De
     return decisions
 
 
+OPTIONS: dict[str, dict[str, object]] = {
+    "joint": {"patience": 9},
+    "mdmt": {"warm_start": "fastest:2"},
+    "random": {"seed": 5},
+}
 MAKERS: dict[str, Callable[[], Scheduler]] = {
-    "joint": lambda: make_scheduler(FIXED, policy="joint", patience=9),
-    "mdmt": lambda: make_scheduler(FIXED, policy="mdmt", warm_start="fastest:2"),
-    "random": lambda: make_scheduler(FIXED, policy="random", seed=5),
-    "gp-ucb": lambda: make_scheduler(FIXED, policy="gp-ucb"),
+    **{
+        name: partial(make_scheduler, FIXED, policy=name, **OPTIONS.get(name, {}))
+        for name in POLICIES
+    },
     "learned": lambda: make_scheduler(LearnedPrior()),
 }
 

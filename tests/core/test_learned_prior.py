@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bentham.core import Event, LearnedPrior, Scheduler, prior_from, recover, verify
+from bentham.core import (
+    POLICIES,
+    Event,
+    LearnedPrior,
+    Scheduler,
+    prior_from,
+    recover,
+    verify,
+)
 from bentham.core.learning.fit import Parameters, fit
 from bentham.core.problem.events import ArmStarted
 from bentham.errors import IllegalEvent, InvalidInput, InvalidPrior
@@ -35,7 +43,7 @@ def serve(scheduler: Scheduler, scores: dict[tuple[str, str], float], trials: in
 @given(
     seed=st.integers(0, 1000),
     costs=st.sampled_from(["given", "learned", "learned-from-nothing"]),
-    policy=st.sampled_from([None, "mdmt", "round-robin", "random", "gp-ucb"]),
+    policy=st.sampled_from([None, *POLICIES]),
 )
 @settings(max_examples=5)
 def test_record_and_replay(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bentham.core import Reason, Scheduler
+from bentham.core import POLICIES, Reason, Scheduler
 
 
 def serving(policy: str | None = None, warm_start: str | None = None) -> Scheduler:
@@ -67,7 +67,7 @@ def test_changes_increase_when_beliefs_change() -> None:
             known[name] = scheduler.changes(name), now
 
 
-@pytest.mark.parametrize("policy", ["joint", "mdmt", "round-robin", "random", "gp-ucb"])
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("warm_start", ["none", "fastest:2"])
 def test_first_predicts_the_next_decision(policy: str, warm_start: str) -> None:
     scheduler = serving(policy, warm_start)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.problems import flat_prior
 
-from bentham.core import JointPrior, Scheduler, SharedPrior
+from bentham.core import POLICIES, JointPrior, Scheduler, SharedPrior
 
 
 def test_ties_go_to_the_lowest_study_then_the_lowest_model() -> None:
@@ -19,7 +19,7 @@ def test_ties_go_to_the_lowest_study_then_the_lowest_model() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("policy", ["mdmt", "round-robin", "random", "gp-ucb"])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_many_ties_are_broken_by_the_order_of_models(policy: str) -> None:
     models = [f"m{i}" for i in range(100)]  # enough for an unstable sort to show
     prior = SharedPrior(models, [0.1 * (place % 3) for place in range(100)], np.eye(100))
@@ -49,7 +49,7 @@ def out_of_order(mean_of_first: float, mean_of_second: float) -> JointPrior:
     return JointPrior(arms, [0.0, 0.0, mean_of_second, mean_of_first], np.eye(4))
 
 
-@pytest.mark.parametrize("policy", ["mdmt", "round-robin", "random", "gp-ucb"])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_arms_in_another_order_than_models(policy: str) -> None:
     for means, expected in (((0.0, 0.0), "first"), ((0.0, 0.5), "second"), ((0.5, 0.0), "first")):
         scheduler = Scheduler(out_of_order(*means), policy, warm_start="none")

@@ -74,6 +74,7 @@ def test_a_backup_is_restored(tmp_path: Path, request: pytest.FixtureRequest, ki
             "bentham-copy.db": str(tmp_path / "bentham-copy.db"),
             "bentham.dump": str(tmp_path / "bentham.dump"),
             "sudo install -o bentham -g bentham": "install",
+            "sudo -u bentham /opt/bentham/bin/": "",
             "sudo ": "",
             "systemctl": ":",  # the test starts and stops the server
             "postgresql://bentham:***@127.0.0.1:5432/bentham": re.sub(r":[^:@/]+@", ":***@", url),

@@ -15,7 +15,7 @@ from bentham.client import Client
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_tour_runs(tmp_path: Path, site: Site) -> None:
+def test_the_tour_runs(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command works as printed, and what it shows fits a terminal."""
     page = BLOCK.findall((ROOT / "docs" / "service.md").read_text())
     script = "\n".join(text for language, text in page if language == "sh")
@@ -41,7 +41,8 @@ def test_the_tour_runs(tmp_path: Path, site: Site) -> None:
     (code,) = [text for language, text in page if language == "python"]
     token = (tmp_path / "vision.token").read_text().strip()
     code = code.replace("http://127.0.0.1:8642", site.address)
-    exec(compile(code, "service.md", "exec"), {"token": token})
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "service.md", "exec"), {})
     with Client(site.address, token) as client:
         assert {study.name: study.state for study in client.studies()} == {
             "wine": "closed", "iris": "closed", "soybean": "closed",

@@ -6,7 +6,7 @@ import pytest
 from support.pools import Story
 
 from bentham.errors import InvalidRecording
-from bentham.service.fold import events
+from bentham.service.fold import events, handlers
 from bentham.service.fold.lifecycles import ARM, LIFECYCLES, STUDY, TRIAL, Lifecycle
 from bentham.service.fold.table import BY_KIND, ENTRIES, shown_kinds
 from bentham.wire.devices import TrialState
@@ -31,6 +31,18 @@ def test_transitions_use_existing_states_and_events(cycle: Lifecycle) -> None:
         assert each.event in BY_KIND
     reached = {each.after for each in cycle.transitions}
     assert reached | {next(iter(cycle.states))} == set(cycle.states)
+
+
+def test_the_table_says_which_events_start_and_end_trials() -> None:
+    ends = {each.event for each in TRIAL.transitions}
+    assert {entry.kind for entry in ENTRIES if entry.ends_trial} == ends
+    assert {events.name_of(event) for event in get_args(handlers.Ended)} == ends
+    changes = [each for cycle in LIFECYCLES for each in cycle.transitions]
+    starts = {each.event for each in changes if each.after == "running"}
+    assert {entry.kind for entry in ENTRIES if entry.starts_trial} == starts
+    # Waiting devices ask again after an event that lets something run.
+    frees = {each.event for each in changes if each.after in ("open", "untried", "waiting")}
+    assert ends | frees <= {entry.kind for entry in ENTRIES if entry.opens}
 
 
 def test_invalid_transitions_are_refused() -> None:

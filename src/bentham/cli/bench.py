@@ -95,7 +95,8 @@ def regret(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Variants to compare: {', '.join(VARIANTS)}; or all. [dim]\\[default: "
+            help=f"Variants to compare: {', '.join(VARIANTS)}; or all. "
+            "docs/benchmarks.md#all-variants explains each. [dim]\\[default: "
             f"{','.join(DEFAULT_VARIANTS)}][/]",
             show_default=False,
         ),
@@ -106,10 +107,10 @@ def regret(
 ) -> None:
     """Compare the regret of policies and priors under the paper's protocol.
 
-    In every run, up to 8 studies serve as history for the prior; all variants serve the same
-    remaining studies.
+    Prints regret as a ratio to the paper's configuration and to an oracle, which knows every score.
 
-    Prints regret as a ratio to the paper's configuration and to an oracle. For example:
+    In every run, up to 8 studies serve as history for the prior; all variants serve the same
+    remaining studies. For example:
 
     [bold]bentham bench regret --tables oboe:8 --devices 1,8 --repeat 10[/]
     """

@@ -26,7 +26,8 @@ Database = Annotated[
         metavar="URL",
         envvar="BENTHAM_DATABASE",
         help="Use PostgreSQL instead of SQLite: postgresql://user:pw@host/db. Set it in the "
-        "environment variable BENTHAM_DATABASE to keep the password out of the process list.",
+        "environment variable BENTHAM_DATABASE to keep the password out of the process list. "
+        "[dim]\\[default: SQLite in the directory of --data][/]",
         show_default=False,
         show_envvar=False,
     ),

@@ -72,7 +72,8 @@ def demo(
 
     Runs a real server and a real worker on this machine, without network access: 14 studies on
     datasets that come with scikit-learn. Shows live progress, each study's best model, and how much
-    longer round-robin scheduling would have taken to reach the same quality. For example:
+    earlier or later round-robin scheduling would have reached the same happiness (the share of the
+    initial regret that is gone). For example:
 
     [bold]bentham demo --exit-when-done[/]
     """

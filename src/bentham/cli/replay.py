@@ -24,7 +24,10 @@ def replay(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Recompute every decision of a recorded run; exit code 1 if any differs."""
+    """Repeat every decision of a run recorded with bentham simulate --events.
+
+    Exit code 1 if a decision differs.
+    """
     recorded = read_recording(recording)
     decisions = sum(isinstance(event, ArmStarted) for event in recorded.events)
     try:

@@ -67,8 +67,8 @@ def serve(
             min=1,
             max=100,
             metavar="N",
-            help="Maximum attempts for an arm whose trials are lost or fail; fixed at the first "
-            "start.",
+            help="How many trials a model gets on a dataset if they are lost or fail, before it "
+            "counts as failed; fixed at the first start.",
         ),
     ] = DEFAULT_ATTEMPTS,
     patience: Annotated[
@@ -77,14 +77,16 @@ def serve(
             min=0,
             metavar="N",
             help="Starvation guard: a study with untried models waits for at most this many "
-            "decisions. Keep it well above the number of studies; 0 disables it.",
+            "decisions. With n open studies the guard starts n decisions earlier, so keep it well "
+            "above the number of studies. 0 disables it.",
         ),
     ] = 10_000,
     policy: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help=f"Scheduling policy: {' or '.join(POLICIES)}; fixed at the first start.",
+            help="Scheduling policy: joint (takes running trials into account) or mdmt (the "
+            "paper's); fixed at the first start.",
         ),
     ] = "joint",
     prior: Annotated[
@@ -108,7 +110,8 @@ def serve(
         typer.Option(
             metavar="FILE",
             help="TOML file with your own algorithms, in addition to the built-in ones; give the "
-            "same file to the workers. See docs/own-training.md.",
+            "same file to the workers. See docs/own-training.md. [dim]\\[default: none][/]",
+            show_default=False,
         ),
     ] = None,
     max_upload: Annotated[

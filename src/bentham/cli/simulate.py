@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,6 @@ from bentham.cli.files import check_writable
 from bentham.cli.progress import progress_bar
 from bentham.cli.report import print_comparison
 from bentham.core import DEFAULT_JITTER
-from bentham.core.learning.fit import Switches
 from bentham.core.problem.stop_rules import DEFAULT_GAIN_SHARE
 from bentham.errors import InvalidInput
 from bentham.sim import POLICY_NAMES, Disturbances, write_recording
@@ -24,7 +23,6 @@ from bentham.tables import load_table, read_features
 
 SCHEDULER, PRIOR, RUNS, OUTPUT = "Scheduler", "Prior", "Runs", "Output"
 PAPER = "paper"
-SWITCHES = tuple(switch.name for switch in fields(Switches))
 PolicyName = StrEnum("PolicyName", {name: name for name in POLICY_NAMES})  # type: ignore[misc]
 
 
@@ -88,7 +86,8 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="X",
-            help="Exponent of the cost in expected improvement per cost; 1 in the paper.",
+            help="Exponent x in expected improvement / cost^x, the value that ranks models: 1 as "
+            "in the paper; 0 ignores costs.",
             rich_help_panel=SCHEDULER,
         ),
     ] = 1.0,
@@ -116,9 +115,10 @@ def simulate(
         str,
         typer.Option(
             metavar="NAME",
-            help="Prior over scores: learned (updated while serving), sample (mean and covariance "
-            "of the history, as in the paper), kernel or kernel:NAME (matern12, matern32, "
-            "matern52, rbf; needs --features), or a .json file.",
+            help="Prior, that is what is expected of the scores before any trial: learned (updated "
+            "while serving), sample (mean and covariance of the history, as in the paper), kernel "
+            "or kernel:NAME (matern12, matern32, matern52, rbf; needs --features), or a .json "
+            "file.",
             rich_help_panel=PRIOR,
         ),
     ] = "learned",
@@ -126,8 +126,10 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="PIECE",
-            help=f"Disable a part of the learned prior: {', '.join(SWITCHES)}; see "
-            "docs/learning.md.",
+            help="Disable a part of the learned prior: serving (learning from the studies being "
+            "served), warp (transforming scores near a ceiling), scales (a scale for every study) "
+            "or strengths (choosing the regularization from data); see docs/learning.md. Repeat "
+            "the option for several. [dim]\\[default: none][/]",
             show_default=False,
             rich_help_panel=PRIOR,
         ),
@@ -136,7 +138,9 @@ def simulate(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Table of past studies for the prior.",
+            help="Table of past studies for the prior. [dim]\\[default: studies of TABLE, see "
+            "--holdout][/]",
+            show_default=False,
             rich_help_panel=PRIOR,
         ),
     ] = None,
@@ -155,8 +159,9 @@ def simulate(
         typer.Option(
             min=0.0,
             metavar="X",
-            help="Value added to the diagonal of the prior covariance. [dim]\\[default: "
-            f"{DEFAULT_JITTER:g}][/]",
+            help="For --prior sample and kernel: value added to the diagonal of the prior "
+            "covariance, so that it can be inverted. "
+            f"[dim]\\[default: {DEFAULT_JITTER:g}][/]",
             show_default=False,
             rich_help_panel=PRIOR,
         ),
@@ -174,7 +179,8 @@ def simulate(
         float | None,
         typer.Option(
             metavar="X",
-            help="Length scale for --prior kernel. [dim]\\[default: maximum likelihood][/]",
+            help="For --prior kernel: length scale of the features; models whose features differ "
+            "by much more have nearly independent scores. [dim]\\[default: maximum likelihood][/]",
             show_default=False,
             rich_help_panel=PRIOR,
         ),

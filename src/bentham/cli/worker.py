@@ -59,7 +59,12 @@ def worker(
         ),
     ] = None,
     kind: Annotated[
-        str, typer.Option(metavar="KIND", help="Kind of the devices: cpu or a GPU type.")
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="Kind of the devices, such as cpu or a type of GPU: trial times are learned for "
+            "each kind.",
+        ),
     ] = "cpu",
     name: Annotated[
         str | None,
@@ -84,7 +89,8 @@ def worker(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="TOML file with your own algorithms, in addition to the built-in models.",
+            help="TOML file with your own algorithms, in addition to the built-in models; the same "
+            "file as the server's. [dim]\\[default: none][/]",
             show_default=False,
             rich_help_panel=TRAINING,
         ),
@@ -93,7 +99,8 @@ def worker(
         str,
         typer.Option(
             metavar="SIZE",
-            help="Memory limit of a trial, for all of its processes together: 512M, 2G.",
+            help="Memory limit of a trial, for all of its processes together: 512M, 2G. K, M, G "
+            "and T are powers of 1024.",
             rich_help_panel=TRAINING,
         ),
     ] = "2G",
@@ -127,7 +134,7 @@ def worker(
         typer.Option(
             metavar="NAME",
             help="Environment variable to pass to trials; repeat the option for several. "
-            "By default, trials see only PATH, the locale and a few others.",
+            "[dim]\\[default: none; trials see only PATH, the locale and a few others][/]",
             show_default=False,
             rich_help_panel=TRAINING,
         ),
@@ -158,7 +165,7 @@ def worker(
         typer.Option(
             min=0.0,
             metavar="S",
-            help="Seconds that a replayed trial takes per unit of cost.",
+            help="Seconds that a replayed trial takes per unit of cost; 0: as fast as possible.",
             rich_help_panel=REPLAY,
         ),
     ] = 0.0,
@@ -168,11 +175,13 @@ def worker(
     """Run trials for a server: lease a trial, run it, report the score.
 
     A trial trains one model on a study's data in its own process with limits. If it exceeds a
-    limit, it is killed with all its child processes and fails; the reason is recorded. If the
-    server is unreachable, the worker waits until it is back; after 80 % of the lease time (24 s) it
-    kills its trials, since the server may give them to others. The first signal (Ctrl-C, SIGTERM)
-    lets the running trials finish and then stops the worker; a second one releases them. On a Ray
-    cluster, each free CPU is a device; devices are added and removed with their nodes. For example:
+    limit, it is killed with all its child processes and fails; the reason is recorded.
+
+    If the server is unreachable, the worker waits until it is back. After 80 % of the lease time
+    (24 s by default) without an answer it kills its trials, since the server may give them to
+    others. On the first signal (Ctrl-C, SIGTERM), the worker waits for its running trials and then
+    exits; a second signal gives the running trials back at once. On a Ray cluster, each free CPU is
+    a device; devices are added and removed with their nodes. For example:
 
     [bold]bentham worker --devices 4 --memory 2G --token-file device.token[/]
 

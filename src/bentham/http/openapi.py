@@ -42,8 +42,9 @@ DESCRIPTION = """Shares a pool of devices among many model-selection studies.
 
 Send `Authorization: Bearer TOKEN`. A browser signs in at /v1/session and sends its cookie instead,
 with the header `X-CSRF-Token` on every request except GET and HEAD. A POST may have an
-`Idempotency-Key`: a repeat with the same key gets the same response and changes nothing. Times are
-seconds since 1970 (UTC)."""
+`Idempotency-Key`: a repeat with the same key gets the same response and changes nothing, except
+that a repeat that would issue a token gets a 409, and heartbeats and sign-ins are executed again.
+Times are seconds since 1970 (UTC)."""
 
 
 def describe(app: FastAPI) -> None:

@@ -12,18 +12,14 @@ from bentham.service.fold.entities import Trial
 from bentham.service.fold.keys import MOST
 from bentham.service.fold.pool import Pool
 from bentham.service.fold.recovery import recover
+from bentham.service.fold.table import ENTRIES
 from bentham.service.views.entities import study_view, tenant_view, trial_view
 from bentham.storage import EventLog, Record
 from support.chaos.fleet import Caller, score_of
 from support.chaos.ledger import Ledger
 from support.chaos.sameness import difference
 
-ENDS = (
-    events.TrialCompleted,
-    events.TrialFailed,
-    events.TrialLost,
-    events.TrialReleased,
-)
+ENDS = tuple(entry.event for entry in ENTRIES if entry.ends_trial)
 
 
 @dataclass(slots=True)

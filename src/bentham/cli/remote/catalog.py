@@ -66,7 +66,7 @@ def costs(
         return
     table = grid(
         ["~trials", ">count", ">median", ">from", ">to", ">within 1.5x", ">within 2x"],
-        "Actual divided by predicted time; 80% lie between from and to",
+        "Actual / predicted time; for 80% of the trials it is between from and to",
     )
     parts = (
         ("", [found.all]),

@@ -46,8 +46,8 @@ def add(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A CSV or Parquet file, or a dataset that scikit-learn provides or downloads: "
-            "sklearn:digits, openml:credit-g.",
+            help="A CSV or Parquet file, a dataset that scikit-learn contains (sklearn:digits), or "
+            "one to download from OpenML (openml:credit-g).",
             show_default=False,
         ),
     ],
@@ -63,8 +63,8 @@ def add(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Tenant that owns it (with an admin token; a tenant's own token implies it). "
-            "Without a tenant, all tenants can use it.",
+            help="Tenant that owns it. [dim]\\[default: that of the token][/] With an admin token "
+            "and no --tenant, all tenants can use it.",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -62,10 +62,11 @@ def explain(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Explain why a trial was chosen, or a study's latest decision and what comes next.
+    """Explain why a trial was run; for a study, its latest trial and what comes next.
 
-    Shows which studies gain how much, the cost, the runners-up, and the rules that changed the
-    outcome. [bold]bentham trial list[/] shows the ids of trials; a trial has one decision.
+    Shows the expected gain of each study, the cost, the runners-up, and weights, limits or the
+    starvation guard, if they changed the outcome. [bold]bentham trial list[/] shows the ids of
+    trials.
 
     For example:
 

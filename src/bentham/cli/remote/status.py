@@ -39,7 +39,13 @@ ALARM = "bold red"
 def status(
     once: Annotated[bool, typer.Option("--once", help="Print once and exit.")] = False,
     every: Annotated[
-        float, typer.Option(min=0.2, max=3600.0, metavar="S", help="Seconds between updates.")
+        float,
+        typer.Option(
+            min=0.2,
+            max=3600.0,
+            metavar="S",
+            help="Seconds between updates of the live view (without --once).",
+        ),
     ] = 2.0,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,

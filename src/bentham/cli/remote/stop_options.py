@@ -15,14 +15,17 @@ MaxTrials = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Stop after this many trials (lost trials do not count).",
+        help="Stop after this many trials (lost trials do not count). "
+        "[dim]\\[default: no limit][/]",
         rich_help_panel=_PANEL,
     ),
 ]
 MaxCost = Annotated[
     float | None,
     typer.Option(
-        metavar="S", help="Stop after this much device time, in seconds.", rich_help_panel=_PANEL
+        metavar="S",
+        help="Stop after this much device time, in seconds. [dim]\\[default: no limit][/]",
+        rich_help_panel=_PANEL,
     ),
 ]
 Deadline = Annotated[
@@ -30,7 +33,7 @@ Deadline = Annotated[
     typer.Option(
         metavar="TIME",
         help="Stop at this time: 2026-11-16T18:00 (local time unless it has a zone), or from "
-        "now: +30m, +2h. Units are s, m, h, d and w.",
+        "now: +30m, +2h. Units are s, m, h, d and w. [dim]\\[default: none][/]",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -39,7 +42,7 @@ MinGain = Annotated[
     typer.Option(
         metavar="G",
         help="Stop when no untried model is expected to improve the best score by this much, "
-        "in units of the score.",
+        "in units of the score. [dim]\\[default: no such rule][/]",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -47,9 +50,9 @@ Exhaust = Annotated[
     bool,
     typer.Option(
         "--exhaust",
-        help="Train every model. Otherwise a study with a known baseline stops when all its "
-        "untried models together are expected to add less than 0.1 % of what it has gained over "
-        "the baseline.",
+        help="Train every model. Without this option, a study with a known baseline stops when all "
+        "its untried models together are expected to add less than 0.1 % of its gain over the "
+        "baseline so far.",
         rich_help_panel=_PANEL,
     ),
 ]

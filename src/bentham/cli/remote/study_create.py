@@ -39,17 +39,18 @@ def create(
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Candidate models separated by commas, each with its expected device time in "
-            "seconds if known: svm=30,forest=120,boosting. With --data: algorithms to draw "
-            "candidates from (see bentham algorithms). [dim]\\[default with --data: all "
-            "algorithms][/]",
+            help="With --data or --candidates: algorithms to draw candidates from (see bentham "
+            "algorithms). [dim]\\[default: all][/] Otherwise: your own names of models, separated "
+            "by commas, each with its expected device time in seconds if known: "
+            "svm=30,forest=120,boosting.",
         ),
     ] = None,
     models_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CSV file of candidate models: columns model and, if known, cost (seconds).",
+            help="CSV file with your own names of models, instead of --models: columns model and, "
+            "if known, cost (seconds).",
         ),
     ] = None,
     data: Annotated[
@@ -96,8 +97,9 @@ def create(
             min=1,
             max=500,
             metavar="N",
-            help="Number of candidate models; the defaults of all algorithms come first. "
-            "[dim]\\[default: 40][/]",
+            help="Number of candidate models; the defaults of all algorithms come first. Without "
+            "--data, the candidates are from algorithms that need no data. [dim]\\[default with "
+            "--data: 40][/]",
             rich_help_panel=DATA,
         ),
     ] = None,
@@ -111,12 +113,23 @@ def create(
         ),
     ] = None,
     folds: Annotated[
-        int, typer.Option(min=2, max=20, metavar="N", help="Number of folds.", rich_help_panel=DATA)
+        int,
+        typer.Option(
+            min=2,
+            max=20,
+            metavar="N",
+            help="Number of folds, for --split folds.",
+            rich_help_panel=DATA,
+        ),
     ] = 5,
     share: Annotated[
         float,
         typer.Option(
-            min=0.05, max=0.5, metavar="X", help="Fraction of rows held out.", rich_help_panel=DATA
+            min=0.05,
+            max=0.5,
+            metavar="X",
+            help="Fraction of rows held out, for --split holdout.",
+            rich_help_panel=DATA,
         ),
     ] = 0.25,
     seed: Annotated[
@@ -142,8 +155,8 @@ def create(
         typer.Option(
             metavar="NAME",
             help="Metric; higher scores are better. With --data: see bentham metrics. "
-            "[dim]\\[default: accuracy for classification, r2 for regression; without --data: "
-            "score][/]",
+            "[dim]\\[default: accuracy, or if a class is rare, average-precision (two classes) or "
+            "balanced-accuracy; r2 for regression; score without --data][/]",
             show_default=False,
         ),
     ] = None,
@@ -166,14 +179,16 @@ def create(
         int | None,
         typer.Option(
             metavar="N",
-            help="Without --data: number of rows in the dataset, used to predict costs.",
+            help="Without --data: number of rows in the dataset, used to predict costs. "
+            "[dim]\\[default: unknown][/]",
         ),
     ] = None,
     columns: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Without --data: number of columns in the dataset, used to predict costs.",
+            help="Without --data: number of columns in the dataset, used to predict costs. "
+            "[dim]\\[default: unknown][/]",
         ),
     ] = None,
     max_trials: MaxTrials = None,
@@ -185,8 +200,8 @@ def create(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Tenant that owns the study (with an admin token; a tenant's own token "
-            "implies it).",
+            help="Tenant that owns the study; needed with an admin token. [dim]\\[default: that of "
+            "the token][/]",
         ),
     ] = None,
     following: Annotated[
@@ -196,9 +211,12 @@ def create(
     server: Server = DEFAULT_SERVER,
     token_file: TokenFile = None,
 ) -> None:
-    """Create a study: on a dataset, or with named models that the operator's commands train.
+    """Create a study: a dataset, a metric, and candidate models to choose among.
 
-    For example:
+    With --data, the candidates are drawn from the catalogue and trained on the dataset. With
+    --candidates but without --data, they are drawn from the operator's commands that need no data.
+    Otherwise --models or --models-file lists names only; such models are run by a worker that
+    replays a table, or by a program of your own. For example:
 
     [bold]bentham study create churn --data churn.csv --target left --metric roc-auc[/]
 

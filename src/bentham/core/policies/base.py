@@ -32,7 +32,9 @@ class Policy(Protocol):
     """Chooses what to run next.
 
     A policy may cache what it computes but must not remember its decisions: recovery applies
-    recorded decisions without asking the policy.
+    recorded decisions without asking the policy. If it caches, it defines `__getstate__`, which
+    leaves the caches out: copies and snapshots start with empty ones, and `touch` is called again
+    for every block. A snapshot can contain only objects of classes in `bentham.core`.
     """
 
     @property
