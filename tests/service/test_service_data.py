@@ -11,7 +11,10 @@ from support.service_cast import FLOWERS
 from bentham import wire
 from bentham.service.views.audit import export_lines
 
-pytestmark = pytest.mark.outside
+pytestmark = [
+    pytest.mark.outside,
+    pytest.mark.usefixtures("in_processes"),
+]
 
 CSV = {"content-type": "text/csv"}
 

@@ -16,7 +16,10 @@ from bentham.service.fold.events import PoolCreated
 from bentham.service.jobs import uploads
 from bentham.service.jobs.uploads import content_key
 
-pytestmark = pytest.mark.outside
+pytestmark = [
+    pytest.mark.outside,
+    pytest.mark.usefixtures("in_processes"),
+]
 
 CSV = {"content-type": "text/csv"}
 
