@@ -129,7 +129,7 @@ class Comparison(RuleBasedStateMachine):
                 mean, sigma = self.belief(arm)
                 u = (mean - incumbent) / sigma
                 density = math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
-                improvement = sigma * (u * float(ndtr(u)) + density)
+                improvement = sigma * (u * ndtr(u) + density)
                 rates[arm] = rates.get(arm, 0.0) + study.weight * improvement / cost
         return rates
 

@@ -72,7 +72,7 @@ def named(request: pytest.FixtureRequest) -> None:
     request.node._nodeid = request.node.nodeid
 
 
-@routes.parametrize()
+@routes.parametrize()  # type: ignore[untyped-decorator]
 @settings(
     max_examples=12, derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
