@@ -13,7 +13,7 @@ from bentham.reproduce.plan import FULL, QUICK, SYNTHETIC, Scale, plan, tables_o
 from bentham.tables import Table, load_table
 
 TINY = Scale(
-    "quick", repeats=2, probes=2, synthetic=2, learned=1, rates=2, bounds=2, models=(16, 32)
+    "quick", repeats=2, probes=1, synthetic=2, learned=1, rates=2, bounds=1, models=(16, 32)
 )
 VOID = {"meta", "img", "link", "br"}
 
