@@ -307,6 +307,7 @@ def test_comparison_with_the_paper(bentham: Bentham, small: Path) -> None:
     assert ours["history"] == theirs["history"]
 
 
+@pytest.mark.slow
 def test_studies_may_end_early(bentham: Bentham, small: Path) -> None:
     everything, early, paper = (
         json.loads(bentham("simulate", small, "--json", *options).out)

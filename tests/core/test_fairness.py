@@ -252,6 +252,7 @@ class TestReleased:
 
 
 class TestHistory:
+    @pytest.mark.slow
     @given(seeds, st.integers(1, 5), st.integers(2, 6), st.booleans())
     @hypothesis_settings(max_examples=15)
     def test_added_history_is_equivalent_to_initial_history(

@@ -304,6 +304,7 @@ def test_an_unplanned_warm_start_does_not_change_the_plan() -> None:
     assert next_arm(s, 1) == ("a", "m0")
 
 
+@pytest.mark.slow
 def test_many_studies_on_one_dataset_are_added_quickly() -> None:
     models = [f"m{i}" for i in range(50)]
     s = Scheduler(SharedPrior(models, np.zeros(50), np.eye(50)))

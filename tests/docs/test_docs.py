@@ -38,6 +38,7 @@ def test_the_tutorial_runs(
     assert ran >= 5
 
 
+@pytest.mark.slow
 def test_every_field_of_the_json_is_documented(bentham: Bentham) -> None:
     run = json.loads(bentham("simulate", "oboe:4", "--until", 5, "--json").out)
     tutorial = (ROOT / "docs" / "tutorial.md").read_text()

@@ -67,6 +67,7 @@ def test_the_time_to_a_level_is_that_of_the_mean_curve(seed: int, level: float) 
     assert all(mean_at(results, moment) > level - 1e-9 for moment in before)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.floats(0.1, 20.0))
 def test_a_stretched_curve_is_slower_by_its_factor(seed: int, stretch: float) -> None:
     fast, slow = Curves.of(falling(seed)), Curves.of(falling(seed, stretch=stretch))

@@ -35,6 +35,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(steps=STEPS, seed=st.integers(0, 100))
 @settings(max_examples=100)
 def test_results_equal_those_of_an_empty_cache(

@@ -320,6 +320,7 @@ def test_a_fixed_prior_learns_nothing_from_descriptions() -> None:
     assert scheduler.beliefs("s")["a"].mean == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lead", [0.02, 0.5])
 def test_replay_snapshots_and_fits_elsewhere_agree(lead: float) -> None:
     rng = np.random.default_rng(6)

@@ -165,6 +165,7 @@ def test_a_device_runs_one_trial_at_a_time_and_none_idles(
     assert starts == sorted(starts)
 
 
+@pytest.mark.slow
 def test_the_oracle_has_the_least_regret() -> None:
     regrets: dict[str, float] = dict.fromkeys(POLICY_NAMES, 0.0)
     for seed in range(20):

@@ -175,6 +175,7 @@ def test_reading_while_another_instance_appends(store: Store) -> None:
     assert seen == records(1, 3500)
 
 
+@pytest.mark.slow
 def test_many_records_stream(store: Store) -> None:
     log = store.leader()
     for first in range(1, 100_000, 5000):

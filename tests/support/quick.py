@@ -2,7 +2,7 @@
 
 `pytest --quick` runs them. A test is left out if it is marked `outside`, or requests a fixture or
 a parameter that needs one of these. What is left cannot start a process: it fails if it tries. A
-dozen tests of more than a second are marked `slow`, and left out, too.
+dozen tests of about a second are marked `slow`, and left out, too.
 """
 
 import re

@@ -59,6 +59,7 @@ def redirect_openml(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("no_proxy", "*")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listens", [True, False])
 def test_an_unreachable_network(monkeypatch: pytest.MonkeyPatch, listens: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:  # never responds

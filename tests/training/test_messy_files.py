@@ -194,6 +194,7 @@ def score(path: Path, training: TrainingPlan) -> float:
     return float(names["evaluate"](str(path), lambda *_: None)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_messy_file_scores_like_a_cleaned_one(name: str, tmp_path: Path) -> None:
     case = CASES[name]
@@ -214,6 +215,7 @@ def test_a_messy_file_scores_like_a_cleaned_one(name: str, tmp_path: Path) -> No
     assert reached >= cleaned - 0.01
 
 
+@pytest.mark.slow
 def test_a_rare_class_and_a_column_that_gives_it_away(tmp_path: Path) -> None:
     draw = random.Random(7)
     rows = []
