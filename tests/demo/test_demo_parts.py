@@ -101,7 +101,7 @@ def test_what_ending_early_saves_is_said() -> None:
     text = early_in_words(EARLY)
     assert text.endswith(
         "less than 0.1% of its gain over the baseline. In these replays this saves 50% of the "
-        "device time and loses 0.20% of the happiness (at most 0.30%)."
+        "device time and loses 0.20% of the happiness on average (0.30% in the worst order)."
     )
 
 

@@ -203,6 +203,20 @@ class TestOverview:
         assert b"bentham_leases_lost 1.0" in page.body
         assert b'route="/v1/overview"' in page.body
 
+    def test_metrics_of_an_instance_that_does_not_serve(self, service: Service) -> None:
+        """It cannot check tokens, so it shows nothing of the pool or of the requests."""
+        service.study(service.tenant("a"))
+        assert b"bentham_ready 1.0" in service.request("GET", "/metrics").body
+        service.engine.phase = "standby"
+        for token in (service.admin, "unknown"):
+            page = service.request("GET", "/metrics", token=token)
+            assert page.status == 200
+            lines = [line for line in page.body.splitlines() if not line.startswith(b"#")]
+            assert lines == [b"bentham_ready 0.0"]
+        service.request("GET", "/metrics", token=None).refused(401)
+        service.engine.phase = "serving"
+        assert b"bentham_ready 1.0" in service.request("GET", "/metrics").body
+
     def test_the_estimate_follows_an_imported_history(self, service: Service) -> None:
         service.study(service.tenant("a"), models=3)
         before = service.get("/v1/overview")["regret_estimate"]

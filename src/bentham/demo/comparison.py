@@ -233,7 +233,7 @@ def early_in_words(early: EarlyEnd) -> str:
         "The demo trains every model. By default, a study ends when all its untried models "
         f"together are expected to add less than {DEFAULT_GAIN_SHARE:.1%} of its gain over the "
         f"baseline. In these replays this saves {early.saved:.0%} of the device time and loses "
-        f"{lost:.2%} of the happiness (at most {max(early.lost):.2%})."
+        f"{lost:.2%} of the happiness on average ({max(early.lost):.2%} in the worst order)."
     )
 
 

@@ -28,7 +28,7 @@ from bentham.http.routes import studies as routes_studies
 from bentham.http.routes import whatif as routes_whatif
 from bentham.http.sessions import Sessions
 from bentham.http.summary import RequestSummary
-from bentham.service import Refusal, Service
+from bentham.service import Refusal, Service, Unready
 from bentham.wire.base import complaints
 
 logger = structlog.get_logger("bentham.http")
@@ -104,9 +104,15 @@ async def readyz(request: Request) -> Response:
 
 
 async def show_metrics(request: Request) -> Response:
-    """Return the Prometheus metrics. Requires an admin token: they cover all tenants."""
+    """Return the Prometheus metrics. Requires an admin or device token: they cover all tenants.
+
+    An instance that does not serve cannot check the token. It only says what /readyz says, too.
+    """
     context = context_of(request)
-    page = context.metrics.page(await context.service.gauges(token_of(request)))
+    try:
+        page = context.metrics.page(await context.service.gauges(token_of(request)))
+    except Unready:
+        page = context.metrics.page_without_pool()
     return Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -92,3 +92,9 @@ class Metrics:
             else:
                 self._gauges[name].set(value)
         return generate_latest(self._registry)
+
+    def page_without_pool(self) -> bytes:
+        """Return the page of an instance that does not serve: that it does not, and no more."""
+        ready = self._gauges["bentham_ready"]
+        ready.set(0.0)
+        return generate_latest(ready)
