@@ -152,6 +152,7 @@ class TestWeights:
 
 
 class TestPatience:
+    @pytest.mark.slow
     @given(
         st.sampled_from(POLICIES),
         st.integers(1, 6),

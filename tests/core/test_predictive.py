@@ -43,6 +43,7 @@ def test_a_soft_warp_is_nearly_straight() -> None:
     assert (warp(np.array([0.2, 0.7])) * 1e6 + 1.0) == pytest.approx([0.2, 0.7], abs=1e-5)
 
 
+@pytest.mark.slow
 @given(
     gap=st.floats(-8.0, 8.0),
     sigma=st.floats(1e-3, 4.0),

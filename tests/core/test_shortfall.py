@@ -131,6 +131,7 @@ def test_the_mean_correlation_is_that_of_the_posterior() -> None:
     assert mean_correlation(block.prior, posterior, columns[:1]) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [0, 30])
 def test_close_to_joint_draws_on_real_scores(known: int) -> None:
     """Real arms are not equally correlated; the sum over studies is within 25 % of joint draws."""

@@ -118,6 +118,7 @@ def test_intervals_have_their_nominal_coverage(runs: int) -> None:
     assert 0.91 * 400 <= hits <= 0.985 * 400
 
 
+@pytest.mark.slow
 def test_the_largest_speed_up_is_not_the_largest_noise() -> None:
     """Without a speed-up, the largest of 20 levels exceeds 1; corrected, it hardly does."""
     naive, corrected = [], []

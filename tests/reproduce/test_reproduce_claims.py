@@ -194,6 +194,7 @@ def test_because_of_the_spread(tables: dict[str, Table]) -> None:
     assert falling.why
 
 
+@pytest.mark.slow
 def test_more_devices(tables: dict[str, Table]) -> None:
     assert (
         more_devices(invented_evidence(tables, lambda cell: 1.0 / cell.devices)).verdict
@@ -206,6 +207,7 @@ def test_more_devices(tables: dict[str, Table]) -> None:
     assert stops.verdict is Verdict.PART
 
 
+@pytest.mark.slow
 def test_more_studies(tables: dict[str, Table]) -> None:
     def pace(power: float) -> Pace:
         def of(cell: TableCell) -> float:

@@ -1,7 +1,7 @@
 """The quick tests: those that need no browser, no PostgreSQL, no Ray and no other process.
 
 `pytest --quick` runs them. A test is left out if it is marked `outside`, or requests a fixture or
-a parameter that needs one of these. What is left cannot start a process: it fails if it tries. A
+a parameter that needs one of these. What is left cannot start a process: it fails if it tries. Two
 dozen tests of about a second are marked `slow`, and left out, too.
 """
 
