@@ -1,5 +1,6 @@
 """A simulation replayed against the live service over HTTP gives the same decisions."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ class Player:
         self._tenants: dict[str, str] = {}
         self._names: dict[str, str] = {}  # of studies, by their ids
         self._leases: dict[int, Any] = {}
-        self.compared = 0
+        self.compared, self.ended_early = 0, 0
 
     def play(self, events: tuple[core.Event, ...]) -> None:
         for event in events:
@@ -48,6 +49,8 @@ class Player:
                 case core.ArmFailed(trial=trial):
                     lease = self._leases[trial]
                     self._service.report(self._runner, lease, "fail", final=True).ok()
+                case core.StudyRemoved(study=name):
+                    self._ends(name)
                 case core.ArmLost():
                     pass  # the device leaves next, which loses the trial
                 case _:
@@ -60,9 +63,18 @@ class Player:
         name = self._service.study(
             self._tenants[tenant], study.name, dict(study.costs), dataset=study.dataset,
             weight=study.weight, floor=study.floor,
-            stop={"gain_share": 0.0},
+            stop={"gain_share": study.gain_share},
         )  # fmt: skip
         self._names[name] = study.name
+
+    def _ends(self, name: str) -> None:
+        """The service has ended the study by itself, or does when it looks at all studies."""
+        (study,) = [each for each, known in self._names.items() if known == name]
+        pool = self._service.pool
+        self._service.until(lambda: pool.studies[study].state == "closed")
+        if pool.studies[study].untried:
+            assert "all untried models together" in pool.studies[study].reason
+            self.ended_early += 1
 
     def _compare(self, decision: Decision, lease: Any) -> None:
         shown = self._service.get(f"/v1/decisions/{lease['trial']}")
@@ -88,13 +100,16 @@ class Player:
 
 @pytest.mark.parametrize("policy", ["joint", "mdmt"])
 @pytest.mark.parametrize("learned", [True, False])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_service_decides_as_the_simulator(policy: str, learned: bool, seed: int) -> None:
-    problem = random_problem(seed, studies=5, models=4)
+@pytest.mark.parametrize(("seed", "gain_share"), [(0, 0.0), (1, 0.0), (1, 0.1)])
+def test_the_service_decides_as_the_simulator(
+    policy: str, learned: bool, seed: int, gain_share: float
+) -> None:
+    problem = random_problem(seed, studies=9 if gain_share else 5, models=4)
+    studies = [replace(study, gain_share=gain_share) for study in problem.studies]
     prior = LearnedPrior() if learned else problem.prior
     warm_start = "none" if learned else "fastest:2"
     run = simulate(
-        problem.studies, problem.truth, prior, policy, devices=3, warm_start=warm_start,
+        studies, problem.truth, prior, policy, devices=3, warm_start=warm_start,
         seed=seed, disturbances=Disturbances(failure=0.15, loss=0.2, repair=1.5, cost_error=1.7),
     )  # fmt: skip
     outcomes = {trial.outcome for trial in run.trials}
@@ -105,3 +120,4 @@ def test_the_service_decides_as_the_simulator(policy: str, learned: bool, seed: 
         player = Player(service, problem.truth)
         player.play(run.events)
         assert player.compared == len(run.trials) > 10
+        assert (player.ended_early > 0) == (gain_share > 0.0)

@@ -6,8 +6,10 @@ repair return. Then idle devices get the next trials, lowest device number first
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from bentham.core import (
     Scheduler,
     StudySpec,
 )
+from bentham.core.problem.stop_rules import GAIN_SHARE, StudyProgress, stop_reason
 from bentham.core.problem.study import LARGEST
 from bentham.core.worlds.virtual_time import VirtualPool
 from bentham.errors import InvalidInput
@@ -189,6 +192,11 @@ class _Simulation:
         for place, study in enumerate(studies):
             for model in study.costs:
                 self._studies_of.setdefault(Arm(study.dataset, model), []).append(place)
+        self._ending = {
+            place: study for place, study in enumerate(studies) if study.gain_share > 0.0
+        }
+        self._running = Counter[int]()  # by study: running trials of its arms
+        self._scored: set[int] = set()
         self._meter = RegretMeter(
             [max(truth[Arm(study.dataset, model)] for model in study.costs) for study in studies],
             [study.floor for study in studies],
@@ -207,6 +215,7 @@ class _Simulation:
         if decision is None:
             return None
         arm = Arm(decision.dataset, decision.model)
+        self._running.update(self._studies_of[arm])
         outcome, share = self._drawn_outcome(decision.trial)
         self._trials.append(
             SimulatedTrial(decision.study, decision.model, device, now, None, None, "running")
@@ -216,6 +225,7 @@ class _Simulation:
         return _SimulatedJob(decision.trial, arm, outcome), now + self._costs[arm] * share
 
     def ended(self, device: int, job: _SimulatedJob, now: float) -> None:
+        self._running.subtract(self._studies_of[job.arm])
         score = self._truth[job.arm] if job.outcome == "complete" else None
         self._trials[job.trial] = replace(
             self._trials[job.trial], end=now, score=score, outcome=job.outcome
@@ -229,12 +239,34 @@ class _Simulation:
         else:
             self._scheduler.tell(job.trial, score, time=now)
             self._scores += [(place, score) for place in self._studies_of[job.arm]]
+            self._scored.update(self._studies_of[job.arm])
+        self._end_studies(self._studies_of[job.arm], now)
 
     def instant(self, now: float) -> bool:
         self._meter.observe(now, self._scores)
         self._scores = []
+        # What is learned from one study may end another.
+        self._end_studies(list(self._ending), now)
         # Once everything has been tried, devices under repair do not matter.
         return not (self._scheduler.finished or (self._until_found and self._meter.found))
+
+    def _end_studies(self, places: Sequence[int], now: float) -> None:
+        """Remove those of the studies that are over, for good, as the live service closes them."""
+        for place in places:
+            if (study := self._ending.get(place)) is None:
+                continue
+            progress = StudyProgress(
+                ended=0,
+                device_seconds=0.0,
+                scored=place in self._scored,
+                untried=True,  # if nothing is left, nothing needs to be ended
+                perfect=False,  # the scores of tables have no known maximum
+                running=partial(bool, self._running[place]),
+                prospect=partial(self._scheduler.prospect, study.name),
+            )
+            if stop_reason({GAIN_SHARE: study.gain_share}, progress, now) is not None:
+                del self._ending[place]
+                self._scheduler.remove_study(study.name, time=now)
 
     def _repaired(self, device: int) -> None:
         self._scheduler.add_device(device, time=self._pool.now)
