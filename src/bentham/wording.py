@@ -8,6 +8,7 @@ from itertools import islice
 MOST_COMPARED, LONGEST_COMPARED = 200, 60
 MOST_SUGGESTED, LEAST_SIMILAR = 3, 0.6
 MOST_LIKEWISE = 2  # notes of one kind
+MOST_LISTED = 12  # values; of more, only similar ones are named, if there are any
 VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|-?\d[\d.,e+-]*")
 
 
@@ -25,6 +26,20 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     if not close:
         return otherwise
     return f"; did you mean {' or '.join(repr(names[each]) for each in close)}?"
+
+
+def choose(given: str, allowed: Iterable[str]) -> str:
+    """Return the end of a message about a value that is not allowed: the allowed and similar ones.
+
+    All enumerations are refused with it, so that a misspelt value always gets a suggestion.
+    """
+    values = list(allowed)
+    meant = did_you_mean(given, values)
+    if meant and len(values) > MOST_LISTED:
+        return meant.removeprefix("; ")
+    *first, last = map(repr, values)
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return f"choose {listed}{meant}"
 
 
 def counted(count: int, one: str, many: str = "") -> str:

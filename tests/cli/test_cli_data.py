@@ -35,6 +35,17 @@ def test_a_download_is_complete_or_absent(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("canned")
+def test_a_misspelt_type_gets_a_suggestion(bentham: Bentham) -> None:
+    command = ("study", "create", "x", "--data", "a.csv", "--type")
+    for text, words in (
+        ("zip=categry", "or 'ignored'; did you mean 'category'?"),
+        ("zip=Yes No", "did you mean 'yes-no'?"),
+        ("zip", "write COLUMN=TYPE"),
+    ):
+        assert_refused(bentham, *command, text, contains=[f"--type is {text!r}; ", words])
+
+
+@pytest.mark.usefixtures("canned")
 def test_a_file_is_overwritten_only_with_force(bentham: Bentham, tmp_path: Path) -> None:
     path = tmp_path / "best.py"
     path.write_text("before")

@@ -98,6 +98,22 @@ def test_usage_errors_are_exit_code_2(bentham: Bentham, small: Path) -> None:
     assert bentham("simulate").code == 2
 
 
+def test_a_misspelt_choice_gets_a_suggestion(bentham: Bentham, small: Path) -> None:
+    done = bentham("simulate", small, "--policy", "mdtm")
+    assert done.code == 2
+    assert "'mdtm' is not allowed; choose 'joint', 'mdmt', " in _joined(done.err)
+    assert "or 'oracle'; did you mean 'mdmt'?" in _joined(done.err)
+    assert "did you mean" not in bentham("simulate", small, "--policy", "x").err
+    # A longer list is left out if a similar value is known.
+    words = "unknown variant 'papr'; did you mean 'paper'?"
+    assert_refused(bentham, "bench", "regret", "--variants", "papr", contains=[words])
+
+
+def _joined(text: str) -> str:
+    """Return the text of a box of an error."""
+    return " ".join(text.replace("│", " ").split())
+
+
 @pytest.mark.parametrize("name", ["nope", "x" * 5000, "oboe:" + "9" * 5000, "oboe:1.5", "oboe:٣"])
 def test_no_such_table(bentham: Bentham, name: str) -> None:
     done = bentham("simulate", name)

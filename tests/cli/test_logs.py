@@ -102,8 +102,8 @@ def test_the_format_can_be_chosen() -> None:
     ("options", "message"),
     [
         (["--lease", "10", "--heartbeat", "2", "--away", "9"], "--away 9 is too short for --lease"),
-        (["--log-format", "xml"], "the log format is 'xml'; choose one of auto, text, json"),
-        (["--log-level", "loud"], "the log level is 'loud'; choose one of debug, info"),
+        (["--log-format", "xml"], "the log format is 'xml'; choose 'auto', 'text' or 'json'"),
+        (["--log-level", "wraning"], "'warning' or 'error'; did you mean 'warning'?"),
     ],
 )
 def test_unknown_choices_are_refused(

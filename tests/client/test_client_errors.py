@@ -143,6 +143,15 @@ def test_names_cannot_change_the_path(name: str) -> None:
             call(name)
 
 
+def test_a_name_with_spaces_is_not_an_id() -> None:
+    client = mocked(answering(200))
+    for call in (client.study, client.dataset):
+        with pytest.raises(InvalidInput, match=r"'wine quality' is not an id of a .* find its id"):
+            call("wine quality")
+    with pytest.raises(InvalidInput, match="not a valid name of a tenant"):
+        client.tenant("wine quality")
+
+
 def test_invalid_bodies_are_not_sent() -> None:
     def handler(_: httpx2.Request) -> httpx2.Response:
         raise AssertionError("nothing may be sent")

@@ -137,7 +137,7 @@ def test_invalid_options(bentham: Bentham, arguments: list[str], words: str) -> 
 
 
 def test_unknown_variants_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="choose from paper"):
+    with pytest.raises(InvalidInput, match="choose 'paper'"):
         bench_regret(variants=["luck"])
 
 

@@ -100,6 +100,25 @@ def test_invalid_bodies(service: Service) -> None:
     assert service.pool.sequence == head
 
 
+def test_a_misspelt_value_gets_a_suggestion(service: Service) -> None:
+    tenant = service.tenant("a")
+    types = {"dataset": "d", "target": "y", "types": {"zip": "Categry"}}
+    task = {"dataset": "d", "target": "y", "task": "clasification"}
+    for method, path, query, body, words in (
+        ("GET", "/v1/studies", "state=opne", None,
+         "query.state: choose 'open', 'paused' or 'closed'; did you mean 'open'?"),
+        ("GET", "/v1/trials", "state=RUNNING", None, "'lost'; did you mean 'running'?"),
+        ("POST", "/v1/tokens", "", {"role": "admn"}, "'device'; did you mean 'admin'?"),
+        ("POST", "/v1/studies", "", {"name": "x", "data": types}, "did you mean 'category'?"),
+        ("POST", "/v1/studies", "", {"name": "x", "data": task}, "did you mean 'classification'?"),
+    ):  # fmt: skip
+        refused = service.request(method, path, body, token=tenant, query=query).refused(422)
+        assert [each for each in refused["errors"] if words in each], refused["errors"]
+    for role in ("king", "", 1, None, ["admin"], "x" * 50_000):
+        errors = service.post("/v1/tokens", {"role": role}).refused(422)["errors"]
+        assert errors == ["body.role: choose 'admin', 'tenant' or 'device'"]
+
+
 def test_other_content_types(service: Service) -> None:
     for kind in ("text/plain", "application/xml", "multipart/form-data", "x", "", "\x7f/\x7f",
                  "application/json; charset=utf-16"):  # fmt: skip

@@ -179,6 +179,60 @@ def test_names_of_studies_and_datasets_are_separate_per_tenant(world: World) -> 
     ).refused(404, "there is no tenant 'nobody'")
 
 
+def test_names_of_others_look_like_missing_ones(world: World) -> None:
+    service = world.service
+    names = {"study": ("secret study", "absent"), "dataset": ("secret.csv", "absent.csv")}
+    wanted = [(rule, body) for rule, body in BODIES.items() if rule[1].split("{")[1][:4] in
+              ("stud", "data")]  # fmt: skip
+    head = service.pool.sequence
+    assert len(wanted) > 15
+    for (method, path), body in wanted:
+        kind = path.split("{")[1].split("}")[0]
+        for token in (world.stranger, world.other):
+            one, other = (
+                comparable(service.request(method, path.format(**{kind: name}), body, token=token,
+                                           query=QUERY), name)
+                for name in names[kind]
+            )  # fmt: skip
+            assert one == other, (method, path)
+            assert one[0] in (403, 404), (method, path, one)
+        # The owner is told the id, so there was something to hide.
+        address = path.format(**{kind: names[kind][0]})
+        service.request(method, address, body, token=world.owner).refused(404, world.ids[kind])
+    for path in ("/v1/trials", "/v1/decisions"):
+        one, other = (
+            comparable(service.request("GET", path, token=world.stranger, query=f"study={name}"),
+                       name)
+            for name in ("secret%20study", "absent%20study")
+        )  # fmt: skip
+        assert one[0] == 404
+        assert one[2].replace(b"secret", b"") == other[2].replace(b"absent", b"")
+        service.request("GET", path, token=world.owner, query="study=secret%20study").refused(
+            404, world.ids["study"]
+        )
+    assert service.pool.sequence == head
+
+
+def test_a_name_gives_the_ids_of_what_the_caller_sees(world: World) -> None:
+    service = world.service
+    own = service.study(world.stranger, "secret study", 3)
+    answer = service.request("GET", "/v1/studies/secret study", token=world.stranger)
+    words = f"with the id 'secret study'; this is a name: use the id {own}"
+    assert answer.refused(404)["detail"] == f"there is no study {words}"
+    # An operator sees those of all tenants, but only the newest are listed.
+    both = f"use the id {own} or {world.ids['study']}"
+    assert service.request("GET", "/v1/studies/secret study").refused(404)["detail"].endswith(both)
+    for number in range(3):
+        service.study(service.tenant(f"more-{number}"), "secret study", 3)
+    answer = service.request("GET", "/v1/studies/secret study")
+    assert answer.refused(404, " or another")["detail"].count("s_") == 4
+    # Shared datasets are everyone's.
+    shared = service.dataset(service.admin, "shared.csv")["id"]
+    answer = service.request("GET", "/v1/datasets/shared.csv", token=world.stranger)
+    answer.refused(404, f"there is no dataset with the id 'shared.csv'; this is a name: use the "
+                   f"id {shared}")  # fmt: skip
+
+
 def test_suggestions_name_only_what_the_caller_sees(world: World) -> None:
     service = world.service
     service.request("GET", "/v1/tenants/ownr").refused(404, "did you mean 'owner'?")

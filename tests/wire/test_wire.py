@@ -62,5 +62,5 @@ def test_complaints_are_in_words() -> None:
     with pytest.raises(ValidationError) as refused:
         Body.model_validate({"kind": "fold", "name": ""})
     assert complaints(refused.value.errors()) == [
-        "kind: choose 'folds' or 'holdout'", "name: is empty; give a name"
+        "kind: choose 'folds' or 'holdout'; did you mean 'folds'?", "name: is empty; give a name"
     ]  # fmt: skip

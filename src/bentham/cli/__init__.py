@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import re
 import sys
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -12,6 +13,7 @@ from typer.main import get_command, get_group
 
 from bentham import __version__
 from bentham.errors import BenthamError
+from bentham.wording import choose
 
 # Where each command is defined: a function, or a Typer app. A command is imported when it is used
 # or listed, so that remote commands start without the numerical libraries.
@@ -39,6 +41,10 @@ COMMANDS = {
     "db": "db:db_app",
     "log": "log:log_app",
 }
+
+
+# Typer's refusal of a value, of which all options with fixed values make use.
+_NO_CHOICE = re.compile(r"Value error, '(.*)' is not one of (.*)\.", re.DOTALL)
 
 
 class _Commands(TyperGroup):
@@ -70,6 +76,16 @@ class _Commands(TyperGroup):
             _tidy_help(command)
             self.commands[cmd_name] = command
         return self.commands[cmd_name]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; Typer's refusal of a value that is none of several is put in our words."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if match := _NO_CHOICE.fullmatch(error.message):
+                given, allowed = match[1], re.findall(r"'([^']*)'", match[2])
+                error.message = f"{given!r} is not allowed; {choose(given, allowed)}"
+            raise
 
 
 _STYLE: dict[str, Any] = {

@@ -13,6 +13,7 @@ from bentham.cli.db import Data, Database
 from bentham.core import DEFAULT_ATTEMPTS, prior_from
 from bentham.errors import InvalidInput
 from bentham.storage import DEFAULT_FOLDER
+from bentham.wording import choose
 
 POLICIES = ("joint", "mdmt")
 ADMIN_TOKEN = "admin.token"
@@ -180,7 +181,7 @@ def serve(
     from bentham.wire.training import Task
 
     if policy not in POLICIES:
-        raise InvalidInput(f"--policy is {policy!r}; choose {' or '.join(POLICIES)}")
+        raise InvalidInput(f"--policy is {policy!r}; {choose(policy, POLICIES)}")
     if heartbeat > lease / 2.0:
         raise InvalidInput(
             f"--heartbeat {heartbeat:g} is too long for --lease {lease:g}: it must be at most "

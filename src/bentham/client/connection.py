@@ -39,6 +39,7 @@ UNTRUSTED = frozenset({18, 19, 20, 21})
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 # Names and ids in URL paths. Other characters could change the path.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+BY_NAME = ("tenant", "device")  # the others are called by an id, and their names may be any text
 
 
 class Connection:
@@ -219,8 +220,12 @@ class Connection:
 
 
 def segment(kind: str, name: str) -> str:
-    """Return a name as a segment of a URL path; raise InvalidInput if it is invalid."""
+    """Return a name or id as a segment of a URL path; raise InvalidInput if it is invalid."""
     if not PART.fullmatch(name):
+        if kind not in BY_NAME:
+            raise InvalidInput(
+                f"{name!r} is not an id of a {kind}; if it is a name, find its id in the list"
+            )
         raise InvalidInput(
             f"{name!r} is not a valid name of a {kind}; use letters, digits, '.', '_' and '-', and "
             "start with a letter or digit"

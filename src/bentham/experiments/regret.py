@@ -19,6 +19,7 @@ from bentham.experiments.process_pool import run_in_pool
 from bentham.experiments.variants import DEFAULT_VARIANTS, VARIANTS, holdout, possible, serve
 from bentham.sim.experiment import DEFAULT_HOLDOUT
 from bentham.tables import Table, load_table
+from bentham.wording import choose
 
 DEFAULT_TABLES = ("synthetic", "oboe:8", "oboe:40")
 LEVELS = (0.03, 0.01)
@@ -60,7 +61,7 @@ def bench_regret(
     variants = list(dict.fromkeys(variants))
     for name in variants:
         if name not in VARIANTS:
-            raise InvalidInput(f"unknown variant {name!r}; choose from {', '.join(VARIANTS)}")
+            raise InvalidInput(f"unknown variant {name!r}; {choose(name, VARIANTS)}")
     loaded = {name: load_table(name) for name in dict.fromkeys(tables)}
     for table in loaded.values():
         _check_size(table)

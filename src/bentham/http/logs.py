@@ -10,6 +10,7 @@ from typing import Any, TextIO
 import structlog
 
 from bentham.errors import InvalidInput
+from bentham.wording import choose
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 FORMATS = ("auto", "text", "json")
@@ -46,9 +47,9 @@ def configure_logs(level: str = "info", log_format: str = "auto") -> None:
     `auto` is text on a terminal and JSON elsewhere.
     """
     if level not in LEVELS:
-        raise InvalidInput(f"the log level is {level!r}; choose one of {', '.join(LEVELS)}")
+        raise InvalidInput(f"the log level is {level!r}; {choose(level, LEVELS)}")
     if log_format not in FORMATS:
-        raise InvalidInput(f"the log format is {log_format!r}; choose one of {', '.join(FORMATS)}")
+        raise InvalidInput(f"the log format is {log_format!r}; {choose(log_format, FORMATS)}")
     as_text = sys.stderr.isatty() if log_format == "auto" else log_format == "text"
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,

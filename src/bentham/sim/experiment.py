@@ -23,6 +23,7 @@ from bentham.errors import InvalidInput, InvalidPrior
 from bentham.sim.recording import Recording
 from bentham.sim.simulator import ORACLE, Disturbances, Run, simulate
 from bentham.tables import ModelFeatures, Table, complete_history, history_scores
+from bentham.wording import choose
 
 LEVELS = (0.1, 0.03, 0.01)
 DEFAULT_HOLDOUT = 8
@@ -71,11 +72,11 @@ class Experiment:
                 "below 1"
             )
         if self.costs not in COSTS:
-            raise InvalidInput(f"unknown costs {self.costs!r}; choose one of {', '.join(COSTS)}")
+            raise InvalidInput(f"unknown costs {self.costs!r}; {choose(self.costs, COSTS)}")
         known = [switch.name for switch in fields(Switches)]
         for name in self.switched_off:
             if name not in known:
-                raise InvalidInput(f"there is no {name!r} to switch off; known: {', '.join(known)}")
+                raise InvalidInput(f"there is no {name!r} to switch off; {choose(name, known)}")
 
     def split(self, seed: int) -> tuple[Table, Table]:
         """Return (history, served): the studies that set the prior, and those that are served."""

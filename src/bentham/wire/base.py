@@ -3,10 +3,13 @@
 Times are seconds since 1970 (UTC) by the server's clock; durations and device time are seconds.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from bentham.wording import choose
 
 # The core refuses values beyond these; requests are checked first.
 LARGEST, SMALLEST_COST = 1e50, 1e-50
@@ -39,7 +42,10 @@ def complaints(errors: Sequence[Any], most: int = 20) -> list[str]:
 def _in_words(error: Any) -> str:
     """Return what is wrong with a value in the words of a user, not of a program."""
     if error["type"] == "literal_error":
-        return f"choose {error['ctx']['expected']}"
+        # The values are known only as text; none of them contains a quote.
+        allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+        given = error["input"]
+        return choose(given if isinstance(given, str) else "", allowed)
     if error["type"] == "string_too_short" and error["ctx"]["min_length"] == 1:
         return "is empty; give a name"
     return str(error["msg"]).removeprefix("Value error, ")

@@ -20,6 +20,7 @@ from bentham.cli.remote.stop_options import (
 from bentham.cli.remote.study_page import study_page
 from bentham.cli.remote.study_wait import follow
 from bentham.errors import InvalidInput
+from bentham.wording import choose
 
 if TYPE_CHECKING:
     from bentham.client import Client
@@ -317,10 +318,10 @@ def _read_types(texts: list[str]) -> dict[str, str]:
     types: dict[str, str] = {}
     for text in texts:
         column, separator, name = text.rpartition("=")
-        if not separator or name not in COLUMN_TYPES:
-            raise InvalidInput(
-                f"--type is {text!r}; write COLUMN=TYPE with a type of {', '.join(COLUMN_TYPES)}"
-            )
+        if not separator:
+            raise InvalidInput(f"--type is {text!r}; write COLUMN=TYPE, as in zip=category")
+        if name not in COLUMN_TYPES:
+            raise InvalidInput(f"--type is {text!r}; {choose(name, COLUMN_TYPES)}")
         types[column] = name
     return types
 

@@ -40,6 +40,7 @@ class Caller:
     tenant: str | None = None
 
 
+MOST_IDS = 4  # that are listed for one name
 # The server itself, which may do anything.
 SERVER = Caller("server", "admin")
 
@@ -93,14 +94,14 @@ class Scope:
         """Return a study by its id."""
         study = self._pool.studies.get(name)
         if study is None or not self._owns(study.tenant.name):
-            raise Missing(f"there is no study {name!r}")
+            raise _no_such("study", name, self._own_studies())
         return study
 
     def dataset(self, name: str) -> Dataset:
         """Return a dataset by its id; those without a tenant are shared by all."""
         dataset = self._pool.datasets.get(name)
         if dataset is None or not (self._owns(dataset.tenant) or not dataset.tenant):
-            raise Missing(f"there is no dataset {name!r}")
+            raise _no_such("dataset", name, self.datasets())
         return dataset
 
     def device(self, name: str) -> Device:
@@ -192,6 +193,20 @@ class Scope:
         if self._caller.role == "device":
             return trial.token == self._caller.token
         return self._owns(trial.study.tenant.name)
+
+
+def _no_such(kind: str, name: str, visible: Iterable[Dataset | Study]) -> Missing:
+    """Return the refusal of an unknown id; if it is a name, with the ids that it may stand for.
+
+    `visible` are those that the caller can see: the name of any other is like no name.
+    """
+    found = list(islice((each.id for each in visible if each.name == name), MOST_IDS + 1))
+    if not found:
+        return Missing(f"there is no {kind} {name!r}")
+    listed = [*found[:MOST_IDS], *(["another"] if len(found) > MOST_IDS else [])]
+    return Missing(
+        f"there is no {kind} with the id {name!r}; this is a name: use the id {' or '.join(listed)}"
+    )
 
 
 def page(items: Iterator[Entity], limit: int, after: str | None) -> tuple[list[Entity], str | None]:
