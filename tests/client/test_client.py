@@ -227,8 +227,8 @@ def test_models_without_a_cost_are_sent_with_null() -> None:
 
 def test_pages_are_followed() -> None:
     def handler(request: httpx2.Request) -> httpx2.Response:
-        after = request.url.params.get("after")
-        name, following = ("a", "1") if after is None else ("b", None)
+        pages = {None: ("a", "the end of a"), "the end of a": ("b", None)}
+        name, following = pages[request.url.params.get("after")]
         body = {"items": [{**TENANT, "name": name}], "next": following}
         return httpx2.Response(200, content=json.dumps(body))
 

@@ -274,6 +274,7 @@ class TestNegligibleGains:
         opened = clear.post(path, None, token).ok()
         assert (opened["state"], opened["reason"]) == ("open", "")
         assert opened["stop"] == {"gain_share": 0.0}
+        assert clear.pool.studies[study].closed is None  # else trends leave it out from then on
         clear.post(path, None, token).refused(409, "the study is open")
         clear.restart()
         assert clear.get(f"/v1/studies/{study}") == opened
